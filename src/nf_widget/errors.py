@@ -1,0 +1,89 @@
+"""Errors and warnings.
+
+NfWidgetError
+├── InputError          the input holds no tensor, or cannot be used
+├── ModelError          what was passed is not a module
+├── LayerError          a selector matches nothing
+├── AxesError           an override of the axes does not fit
+├── OptionError         an option has a value that it cannot have
+├── TopologyError       a strategy cannot find the edges
+├── StageError          no such stage, edge or leaf
+├── BundleError         the browser bundle is missing or stale
+└── BusyError           the model cannot run now
+
+NfWidgetWarning (UserWarning)
+├── TopologyWarning     edges were found in another way than asked for
+├── NotRunWarning       a selected stage did not run
+├── StateWarning        something that the forward changed could not be put back
+├── PathWarning         the values come from another path than a plain run takes
+└── ValuesWarning       there are no values to show (meta tensors)
+"""
+
+from __future__ import annotations
+
+
+class NfWidgetError(Exception):
+    """Base of all errors of this package."""
+
+
+class InputError(NfWidgetError, ValueError):
+    """The input holds no tensor, or cannot be used."""
+
+
+class ModelError(NfWidgetError, TypeError):
+    """What was passed as the model is not a `torch.nn.Module`."""
+
+
+class LayerError(NfWidgetError, ValueError):
+    """A layer selector matches nothing."""
+
+
+class AxesError(NfWidgetError, ValueError):
+    """An override of the axes does not fit the tensor."""
+
+
+class OptionError(NfWidgetError, ValueError):
+    """An option has a value that it cannot have."""
+
+
+class TopologyError(NfWidgetError, RuntimeError):
+    """A strategy cannot find the edges of this model."""
+
+
+class StageError(NfWidgetError, KeyError):
+    """There is no such stage, edge or leaf."""
+
+    def __str__(self) -> str:
+        return str(self.args[0]) if self.args else ""
+
+
+class BundleError(NfWidgetError, RuntimeError):
+    """The browser bundle is missing or does not belong to this version."""
+
+
+class BusyError(NfWidgetError, RuntimeError):
+    """The model cannot run now."""
+
+
+class NfWidgetWarning(UserWarning):
+    """Base of all warnings of this package."""
+
+
+class TopologyWarning(NfWidgetWarning):
+    """Edges were found in another way than asked for."""
+
+
+class NotRunWarning(NfWidgetWarning):
+    """A selected stage did not run."""
+
+
+class StateWarning(NfWidgetWarning):
+    """Something that the forward changed could not be put back."""
+
+
+class PathWarning(NfWidgetWarning):
+    """The values come from another path than a plain run takes."""
+
+
+class ValuesWarning(NfWidgetWarning):
+    """There are no values to show."""
