@@ -1,7 +1,8 @@
 """Builds the browser bundle when the package is built, so that who installs a wheel or an sdist needs no Node.
 
-Also a command: `python hatch_build.py` builds the bundle in place, `python hatch_build.py npm ARGUMENTS` runs npm on
-the front end's sources with the same Node that the build would take.
+Also a command: `python hatch_build.py` builds the bundle in place; `python hatch_build.py npm ARGUMENTS` runs npm on
+the front end's sources with the Node that the build would take; `python hatch_build.py requires` prints the Python
+package that brings a Node, where the machine has none.
 """
 
 from __future__ import annotations
@@ -122,6 +123,8 @@ def main(arguments: list[str]) -> int:
         if arguments[:1] == ["npm"]:
             install_packages(root)
             npm(root, *arguments[1:])
+        elif arguments == ["requires"]:
+            print("" if node_on_path() else NODE_WHEEL)
         elif arguments:
             print(__doc__, file=sys.stderr)
             return 2

