@@ -1,0 +1,133 @@
+"""Tensors in nested containers: find them, name their paths, put others in their place."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping
+from types import ModuleType
+from typing import Any, TypeAlias
+
+import numpy as np
+import torch
+from torch import Tensor
+
+# What a model takes and gives is anything at all; this name says so where it is meant.
+Nested: TypeAlias = Any
+Steps: TypeAlias = Callable[[Nested], "list[tuple[str, Nested]]"]
+
+_ATOMS = (str, bytes, int, float, complex, bool, type(None), type, ModuleType, np.ndarray, torch.nn.Module)
+_MAX_DEPTH = 64
+
+
+def leaves(value: Nested) -> list[tuple[str, Tensor]]:
+    """(path, tensor) for every tensor in containers: sequences, mappings, sets, dataclasses.
+
+    Paths join keys, field names and indices with dots; the path of a bare tensor is `""`.
+    """
+    if isinstance(value, Tensor):
+        return [("", value)]
+    return list(_walk(value, "", _container_steps, ()))
+
+
+def reachable(value: Nested) -> list[tuple[str, Tensor]]:
+    """Like `leaves`, and through the attributes of other Python objects too (caches, graph batches)."""
+    if isinstance(value, Tensor):
+        return [("", value)]
+    return list(_walk(value, "", _object_steps, ()))
+
+
+def replace(value: Nested, swap: Callable[[Tensor], Tensor]) -> Nested:
+    """`value` with each tensor `t` in a container replaced by `swap(t)`; containers are rebuilt, not changed.
+
+    A container in which nothing changes is returned as it is.
+    """
+    if isinstance(value, Tensor):
+        return swap(value)
+    steps = _container_steps(value)
+    if not steps:
+        return value
+    items = [item for _, item in steps]
+    swapped = [replace(item, swap) for item in items]
+    if all(new is old for new, old in zip(swapped, items, strict=True)):
+        return value
+    return _rebuilt(value, swapped)
+
+
+def working_copy(value: Nested, memo: dict[int, Nested]) -> Nested:
+    """A copy that a forward may write to: new containers, and for tensors what `memo` holds under their `id`.
+
+    Objects that are no containers are deep-copied with the same memo; what cannot be copied is passed on.
+    """
+    if id(value) in memo:
+        return memo[id(value)]
+    if isinstance(value, _ATOMS) or callable(value):
+        return value
+    steps = _container_steps(value)
+    if steps or isinstance(value, (list, tuple, dict, set, frozenset)):
+        return _rebuilt(value, [working_copy(item, memo) for _, item in steps])
+    try:
+        return copy.deepcopy(value, memo)
+    except Exception:  # noqa: BLE001 - an object of any class may refuse, each with an error of its own
+        return value
+
+
+def _walk(value: Nested, path: str, steps: Steps, above: tuple[int, ...]) -> Iterator[tuple[str, Tensor]]:
+    if isinstance(value, Tensor):
+        yield path, value
+        return
+    if isinstance(value, _ATOMS) or id(value) in above or len(above) > _MAX_DEPTH:
+        return
+    for name, item in steps(value):
+        yield from _walk(item, f"{path}.{name}" if path else name, steps, (*above, id(value)))
+
+
+def _container_steps(value: Nested) -> list[tuple[str, Nested]]:
+    if isinstance(value, Mapping):
+        return [(str(key), value[key]) for key in value]
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return list(zip(value._fields, value, strict=True))
+    if isinstance(value, (list, tuple)):
+        return [(str(index), item) for index, item in enumerate(value)]
+    if isinstance(value, (set, frozenset)):
+        return [(str(index), item) for index, item in enumerate(value)]
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return [(f.name, getattr(value, f.name)) for f in dataclasses.fields(value) if hasattr(value, f.name)]
+    return []
+
+
+def _object_steps(value: Nested) -> list[tuple[str, Nested]]:
+    steps = _container_steps(value)
+    if steps or callable(value):
+        return steps
+    return [(str(key), item) for key, item in getattr(value, "__dict__", {}).items()]
+
+
+def _rebuilt(value: Nested, items: list[Nested]) -> Nested:
+    if isinstance(value, Mapping):
+        return _rebuilt_mapping(value, items)
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*items)
+    if isinstance(value, list):
+        new = copy.copy(value)
+        new[:] = items
+        return new
+    if isinstance(value, (tuple, set, frozenset)):
+        return type(value)(items)
+    new = copy.copy(value)
+    for field, item in zip((f for f in dataclasses.fields(value) if hasattr(value, f.name)), items, strict=True):
+        object.__setattr__(new, field.name, item)
+    return new
+
+
+def _rebuilt_mapping(value: Mapping[Any, Nested], items: list[Nested]) -> Nested:
+    keys = list(value)
+    new = copy.copy(value)
+    if new is value or not hasattr(new, "__setitem__"):
+        return dict(zip(keys, items, strict=True))
+    if getattr(new, "data", None) is getattr(value, "data", new) and hasattr(value, "data"):
+        # UserDict's kin (BatchEncoding): a shallow copy still shares the dictionary inside.
+        object.__setattr__(new, "data", dict(value.data))  # type: ignore[attr-defined]
+    for key, item in zip(keys, items, strict=True):
+        new[key] = item
+    return new

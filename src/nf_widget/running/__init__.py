@@ -1,0 +1,116 @@
+"""The only code that touches the user's model: borrow it, run it, give it back as it was."""
+
+from __future__ import annotations
+
+import copy
+import sys
+import threading
+import warnings
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn.parameter import UninitializedTensorMixin
+
+from ..errors import StateWarning
+from .conditions import Conditions, TrainingMode, record_conditions, training_flags, under
+from .state import ModelState
+
+__all__ = [
+    "Conditions",
+    "ModelState",
+    "TrainingMode",
+    "borrowed",
+    "needs_grad",
+    "record_conditions",
+    "runnable",
+    "run",
+    "without_stopping",
+]
+
+_LOCKS: weakref.WeakKeyDictionary[nn.Module, threading.RLock] = weakref.WeakKeyDictionary()
+_GRAD_COMPLAINTS = ("does not require grad", "not have been used in the graph", "requires grad")
+
+
+class StopForward(BaseException):
+    """Ends a forward early, from a hook. Not an `Exception`, so that a model's own `except` does not catch it."""
+
+
+@contextmanager
+def borrowed(model: nn.Module, conditions: Conditions) -> Iterator[ModelState]:
+    """The model under `conditions`; afterwards everything is as before, also when the body raises.
+
+    One borrower at a time per model: others wait. Warns with `StateWarning` about what could not be put back.
+    """
+    with _LOCKS.setdefault(model, threading.RLock()), ExitStack() as stack:
+        state = ModelState(model)
+        stack.callback(_give_back, state)
+        stack.enter_context(_eager_compilation())
+        stack.enter_context(under(conditions))
+        stack.enter_context(training_flags(model, conditions.flags))
+        yield state
+
+
+def run(model: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """One forward. Returns the model's output, or None where a hook ended the forward (`without_stopping`)."""
+    try:
+        return model(*args, **kwargs)
+    except StopForward:
+        return None
+
+
+def without_stopping(hook: Callable[[], bool]) -> None:
+    """Call `hook`; when it says that nothing more is wanted, end the forward here."""
+    if hook():
+        raise StopForward
+
+
+def needs_grad(error: BaseException) -> bool:
+    """Whether a forward failed because it takes gradients inside, which `no_grad` forbids."""
+    return isinstance(error, RuntimeError) and any(words in str(error) for words in _GRAD_COMPLAINTS)
+
+
+def runnable(model: nn.Module) -> nn.Module:
+    """The model to run: itself, or, when it has lazy parameters, a copy, so that the user's stays lazy."""
+    if any(isinstance(t, UninitializedTensorMixin) for t in (*model.parameters(), *model.buffers())):
+        warnings.warn(
+            "The model has lazy modules that have not seen an input: a copy was initialised and is shown. "
+            "Run the model once to initialise your own, then look again.",
+            StateWarning,
+            stacklevel=4,
+        )
+        return copy.deepcopy(model)
+    return model
+
+
+def _give_back(state: ModelState) -> None:
+    lost = state.restore()
+    if lost:
+        shown = ", ".join(lost[:5]) + (f" and {len(lost) - 5} more" if len(lost) > 5 else "")
+        warnings.warn(
+            f"The forward wrote to {shown}; it could not be put back, since no copy of it was kept.",
+            StateWarning,
+            stacklevel=5,
+        )
+
+
+@contextmanager
+def _eager_compilation() -> Iterator[None]:
+    """Run `torch.compile`d code as it was written: compiled graphs ignore hooks, or are built anew for them."""
+    if "torch._dynamo" not in sys.modules:  # nothing was compiled; importing it would take seconds
+        yield
+        return
+    set_stance = getattr(torch.compiler, "set_stance", None)
+    if set_stance is not None:
+        with set_stance("force_eager"):
+            yield
+        return
+    config: Any = sys.modules["torch._dynamo"].config  # torch < 2.6
+    before, config.disable = config.disable, True
+    try:
+        yield
+    finally:
+        config.disable = before

@@ -1,0 +1,87 @@
+"""What single torch functions do with their operands, where their signature does not say it. Tables, by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+# Their tensor result takes nothing but shape, dtype and device from the first operand.
+LIKE = frozenset(
+    "empty_like zeros_like ones_like full_like rand_like randn_like randint_like new_empty new_zeros new_ones new_full "
+    "new_tensor new_empty_strided".split()
+)
+# Only the first operand's values count; the others give a shape or a dtype.
+FIRST_ONLY = frozenset("view_as expand_as reshape_as type_as resize_as_ to".split())
+# Each result belongs to the operand at its place.
+PAIRWISE = frozenset("broadcast_tensors meshgrid atleast_1d atleast_2d atleast_3d align_tensors".split())
+# They overwrite their first operand without reading it.
+OVERWRITE = frozenset(
+    "copy_ fill_ zero_ normal_ uniform_ random_ exponential_ geometric_ cauchy_ log_normal_ set_ "
+    "resize_as_ eye_ dirac_ orthogonal_ ones_ zeros_ constant_ kaiming_normal_ kaiming_uniform_ trunc_normal_ "
+    "xavier_normal_ xavier_uniform_".split()
+)
+# Values leave tensor-land here, and come back there.
+EXITS = frozenset("numpy tolist __array__ __dlpack__ item __float__ __int__ __complex__ __index__".split())
+RETURNS = frozenset("tensor as_tensor asarray scalar_tensor frombuffer from_numpy from_dlpack full".split())
+# Nothing to record: they give no tensor and write nothing.
+METADATA = frozenset(
+    "size dim stride numel nelement ndimension element_size storage_offset data_ptr get_device is_floating_point "
+    "is_complex is_signed is_contiguous is_tensor is_storage __len__ __repr__ __str__ __format__ __hash__ __dir__ "
+    "untyped_storage storage is_inference is_conj is_neg is_pinned is_shared is_same_size is_nonzero "
+    "__bool__ register_hook requires_grad_ retain_grad has_names promote_types result_type can_cast".split()
+)
+# Positional arguments that a reader wants to see with the op, by their position.
+SHOWN = {
+    "cat": {1: "dim"}, "concat": {1: "dim"}, "concatenate": {1: "dim"}, "stack": {1: "dim"},
+    "chunk": {1: "chunks", 2: "dim"}, "split": {1: "size", 2: "dim"}, "unbind": {1: "dim"},
+    "mean": {1: "dim"}, "sum": {1: "dim"}, "amax": {1: "dim"}, "max": {1: "dim"}, "softmax": {1: "dim"},
+    "flatten": {1: "start", 2: "end"}, "permute": {1: "dims"}, "transpose": {1: "dim0", 2: "dim1"},
+    "view": {1: "shape"}, "reshape": {1: "shape"}, "expand": {1: "shape"}, "squeeze": {1: "dim"},
+    "unsqueeze": {1: "dim"}, "pad": {1: "pad"}, "roll": {1: "shifts", 2: "dims"}, "flip": {1: "dims"},
+    "interpolate": {1: "size", 2: "scale_factor", 3: "mode"}, "select": {1: "dim", 2: "index"},
+    "narrow": {1: "dim", 2: "start", 3: "length"}, "einsum": {0: "equation"},
+}  # fmt: skip
+_ALIASES = {"concat": "cat", "concatenate": "cat"}
+
+
+def name_of(func: Any) -> str:
+    """The function's name as a user would write it: `cat`, `add`, `getitem`, `T` for a property."""
+    name: str = getattr(func, "__name__", "") or type(func).__name__
+    if name in ("__get__", "__set__"):
+        return str(getattr(getattr(func, "__self__", None), "__name__", "attribute"))
+    return name
+
+
+def written_name(name: str) -> str:
+    """Operators by their word (`__getitem__` -> `getitem`), synonyms by one of them."""
+    if name.startswith("__") and name.endswith("__"):
+        return name[2:-2]
+    return _ALIASES.get(name, name.lstrip("_") if name.startswith("_foreach") else name)
+
+
+def detail_of(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+    """`"dim=1"`: the plain arguments worth showing."""
+    shown = SHOWN.get(name)
+    if shown is None:
+        return ""
+    parts = [f"{word}={_plain(args[i])}" for i, word in shown.items() if i < len(args) and _is_plain(args[i])]
+    given = {part.split("=")[0] for part in parts}
+    parts += [
+        f"{key}={_plain(value)}"
+        for key, value in kwargs.items()
+        if key in shown.values() and key not in given and _is_plain(value)
+    ]
+    if not parts and name in ("cat", "concat", "concatenate", "stack"):
+        parts = [f"dim={kwargs.get('axis', 0)}"]
+    return ", ".join(parts)
+
+
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, (list, tuple)):
+        return len(value) <= 6 and all(_is_plain(item) for item in value)
+    return isinstance(value, (bool, int, float, str))
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, (list, tuple)):
+        return "(" + ", ".join(_plain(item) for item in value) + ("," if len(value) == 1 else "") + ")"
+    return str(value)
