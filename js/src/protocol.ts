@@ -60,11 +60,7 @@ export interface EdgeInfo {
   readonly evidence: Evidence;
 }
 
-export interface NoteInfo {
-  readonly kind: string;
-  readonly text: string;
-  readonly stage: string;
-}
+export type NoteInfo = { readonly kind: string; readonly text: string; readonly stage: string };
 
 export interface FailureInfo {
   readonly type: string;
@@ -106,11 +102,7 @@ export interface Statistics {
   readonly p99: number | null;
 }
 
-export interface Histogram {
-  readonly low: number;
-  readonly high: number;
-  readonly counts: readonly number[];
-}
+export type Histogram = { readonly low: number; readonly high: number; readonly counts: readonly number[] };
 
 export interface Ranking {
   readonly measure: string;

@@ -1,0 +1,66 @@
+/** Numbers and shapes as text. Negative numbers carry a true minus sign. */
+import type { EdgeInfo, OpInfo, Shape } from "./protocol";
+
+const MINUS = "−";
+const signed = (value: number, text: string): string => (value < 0 ? MINUS + text : text);
+
+/** Three significant digits or so, for cards: 4.16, −23.6, 1.2e5, 0. */
+export function brief(value: number | null): string {
+  if (value === null || Number.isNaN(value)) return "NaN";
+  const size = Math.abs(value);
+  if (size === Number.POSITIVE_INFINITY) return signed(value, "∞");
+  if (size === 0) return "0";
+  if (size >= 99_995 || size < 0.0005) return signed(value, size.toExponential(1));
+  if (size >= 99.95) return signed(value, size.toFixed(0));
+  if (size >= 9.995) return signed(value, size.toFixed(1));
+  return signed(value, size.toFixed(size >= 0.00995 ? 2 : 4));
+}
+
+/** At least six significant digits: 21.7358. Whole numbers stay whole. */
+export function precise(value: number | null): string {
+  if (value === null || Number.isNaN(value)) return "NaN";
+  const size = Math.abs(value);
+  if (size === Number.POSITIVE_INFINITY) return signed(value, "∞");
+  if (Number.isInteger(size) && size < 1e15) return signed(value, String(size));
+  if (size >= 1e6 || size < 1e-4) return signed(value, size.toExponential(5));
+  return signed(value, size.toPrecision(size >= 1e5 ? 7 : 6));
+}
+
+/** "C×H×W". A bare number for a vector, also when it has trailing axes of size one: 1280 for 1280×1×1. */
+export function shapeText(shape: Shape): string {
+  if (shape.length === 0) return "scalar";
+  const flat = shape.slice(1).every((size) => size === 1);
+  return (flat ? shape.slice(0, 1) : shape).join("×");
+}
+
+/** The shape without its batch axis: all that cards and edges show. */
+export const sampleShape = (shape: Shape): string => shapeText(shape.slice(1));
+
+/** 4.65 M, 301 k, 812. */
+export function count(value: number): string {
+  if (value >= 1e9) return `${(value / 1e9).toPrecision(3)} G`;
+  if (value >= 999_500) return `${(value / 1e6).toPrecision(3)} M`;
+  if (value >= 10_000) return `${Math.round(value / 1e3)} k`;
+  if (value >= 1_000) return `${(value / 1e3).toFixed(1)} k`;
+  return String(value);
+}
+
+/** 75 ms, 1.2 s. */
+export const duration = (ms: number): string =>
+  ms >= 1000 ? `${(ms / 1000).toPrecision(2)} s` : ms >= 10 ? `${Math.round(ms)} ms` : `${ms.toPrecision(2)} ms`;
+
+/** 61%; never 0% for something, nor 100% for not everything. */
+export function percent(fraction: number): string {
+  if (fraction > 0 && fraction < 0.005) return "<1%";
+  if (fraction < 1 && fraction >= 0.995) return ">99%";
+  return `${Math.round(fraction * 100)}%`;
+}
+
+export const opText = (op: OpInfo): string => (op.detail === "" ? op.name : `${op.name}(${op.detail})`);
+
+/** "cat(dim=1)", "add · relu", or "" for a bare connection. */
+export const viaText = (edge: EdgeInfo): string => edge.via.map(opText).join(" · ");
+
+/** At most `length` characters, the last one an ellipsis where something is left out. */
+export const clip = (text: string, length: number): string =>
+  text.length <= length ? text : `${text.slice(0, Math.max(1, length - 1))}…`;

@@ -1,0 +1,238 @@
+/**
+ * The interest set: what the views lack goes out as `wanted`, what comes back in `tiles` is kept here.
+ *
+ * One store per model, shared by its views. A view part holds a `Claim` and says with `want` what it needs now; it
+ * never asks for anything. At most one `wanted` is unanswered at a time, and the next one carries the interest of that
+ * moment, so that a hundred pointer moves during one forward end in one more message.
+ */
+import { batch, type ReadonlySignal, signal } from "@preact/signals-core";
+import { Clocks } from "./clocks";
+import type { TileInfo, TileRequest, Tiles, Wanted } from "./protocol";
+import { TileCache } from "./tilecache";
+import { tileValues } from "./wire";
+
+/** A decoded answer. `values: [rows, columns]`, row by row; empty when `error` says why. */
+export interface Tile extends Omit<TileInfo, "data"> {
+  readonly values: Float32Array | Float64Array;
+}
+
+/** What one view part needs. It ends with the AbortSignal that it was made with. */
+export interface Claim {
+  /** Replaces what this part wanted before; first is most urgent. */
+  want(requests: readonly TileRequest[]): void;
+}
+
+export interface Interest {
+  claim(signal: AbortSignal): Claim;
+  /** The tile under this key, or null. Inside an effect, runs it again when tiles arrive. */
+  get(key: string): Tile | null;
+  /** That tile, else the one of the same slice with the most elements: something to show while waiting. */
+  nearest(request: TileRequest): Tile | null;
+  /** Grows with every batch that brought something. */
+  readonly arrived: ReadonlySignal<number>;
+  /** Keys that are wanted and not there. */
+  readonly lacking: ReadonlySignal<ReadonlySet<string>>;
+  /** Something has been wanted without an answer for 700 ms. */
+  readonly slow: ReadonlySignal<boolean>;
+  /** The same for 30 s, and the kernel has not spoken once in that time. */
+  readonly silent: ReadonlySignal<boolean>;
+  /** A batch from the kernel. */
+  accept(tiles: Tiles): void;
+  /** The kernel has spoken; `idle` says that it has nothing left to do. */
+  heard(idle: boolean): void;
+  /** `wanted` as another client of the same model wrote it. */
+  overtaken(wanted: Wanted): void;
+  /** Forgets errors and asks again for everything that is lacking. */
+  retry(): void;
+}
+
+export const SLOW_AFTER_MS = 700;
+export const SILENT_AFTER_MS = 30_000;
+/** An idle kernel that owes tiles for so long has lost them. */
+export const LOST_AFTER_MS = 2_000;
+const RESENDS = 3;
+/** Requests per message: what a front end writes is echoed back to it, so it stays small. */
+const BATCH = 48;
+const BUDGET_BYTES = 96 * 2 ** 20;
+
+export interface InterestOptions {
+  /** Writes the trait. */
+  readonly send: (wanted: Wanted) => void;
+  /** The `seq` to go on from. */
+  readonly seq: number;
+  readonly budget?: number;
+}
+
+class Store implements Interest {
+  readonly arrived = signal(0);
+  readonly lacking = signal<ReadonlySet<string>>(new Set());
+  readonly slow = signal(false);
+  readonly silent = signal(false);
+  readonly #cache: TileCache;
+  /** Owner -> requests, the one that spoke last at the end. */
+  readonly #claims = new Map<object, readonly TileRequest[]>();
+  readonly #send: (wanted: Wanted) => void;
+  #seq: number;
+  /** `seq` that waits for an answer; 0 when none does. */
+  #inFlight = 0;
+  /** Keys of the `wanted` that the kernel has now. */
+  #sent: ReadonlySet<string> = new Set();
+  #scheduled = false;
+  #resends = 0;
+  #kernelIdle = false;
+  readonly #clocks = new Clocks();
+
+  constructor(options: InterestOptions, end: AbortSignal) {
+    this.#send = options.send;
+    this.#seq = options.seq;
+    this.#cache = new TileCache(options.budget ?? BUDGET_BYTES);
+    end.addEventListener("abort", () => this.#end(), { once: true });
+  }
+
+  claim(end: AbortSignal): Claim {
+    const owner = {};
+    const drop = (): void => {
+      if (this.#claims.delete(owner)) this.#schedule();
+    };
+    end.addEventListener("abort", drop, { once: true });
+    return {
+      want: (requests) => {
+        if (end.aborted || sameKeys(this.#claims.get(owner) ?? [], requests)) return;
+        this.#claims.delete(owner);
+        if (requests.length > 0) this.#claims.set(owner, requests);
+        this.#schedule();
+      },
+    };
+  }
+
+  get(key: string): Tile | null {
+    this.arrived.value;
+    return this.#cache.get(key);
+  }
+
+  nearest(request: TileRequest): Tile | null {
+    const same = this.get(request.key);
+    return same !== null && same.error === "" ? same : this.#cache.nearest(request.key);
+  }
+
+  accept(tiles: Tiles): void {
+    for (const info of tiles.tiles) {
+      const { data: _, ...rest } = info;
+      this.#cache.put({ ...rest, values: info.error === "" ? tileValues(info) : new Float32Array(0) });
+    }
+    if (tiles.seq >= this.#inFlight) this.#inFlight = 0;
+    this.#resends = 0;
+    this.#cache.evict(new Set(this.#wanted().map((request) => request.key)));
+    batch(() => {
+      if (tiles.tiles.length > 0) this.arrived.value++;
+      this.#calm();
+      this.#flush();
+      this.#expect();
+    });
+  }
+
+  heard(idle: boolean): void {
+    this.#kernelIdle = idle;
+    this.silent.value = false;
+    this.#clocks.stop("silent");
+    this.#clocks.stop("lost");
+    this.#expect();
+  }
+
+  overtaken(wanted: Wanted): void {
+    if (wanted.seq <= this.#seq) return;
+    // Ours is gone from the trait; it goes out again after the answer to the other one.
+    this.#seq = wanted.seq;
+    this.#sent = new Set(wanted.tiles.map((tile) => tile.key));
+    this.#inFlight = wanted.tiles.length > 0 ? wanted.seq : 0;
+  }
+
+  retry(): void {
+    this.#cache.forgetErrors();
+    this.#resends = 0;
+    this.#calm();
+    this.arrived.value++;
+    this.#sayAgain();
+  }
+
+  /** Requests of all claims, the newest claim's first, each key once. */
+  #wanted(): TileRequest[] {
+    const byKey = new Map<string, TileRequest>();
+    for (const requests of [...this.#claims.values()].reverse())
+      for (const request of requests) if (!byKey.has(request.key)) byKey.set(request.key, request);
+    return [...byKey.values()];
+  }
+
+  #schedule(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    queueMicrotask(() => {
+      this.#scheduled = false;
+      this.#flush();
+    });
+  }
+
+  #flush(): void {
+    const lacking = this.#wanted().filter((request) => !this.#cache.has(request.key));
+    const before = this.lacking.peek();
+    if (lacking.length !== before.size || lacking.some((request) => !before.has(request.key)))
+      this.lacking.value = new Set(lacking.map((request) => request.key));
+    if (lacking.length === 0) this.#calm();
+    if (this.#inFlight > 0) return;
+    const next = lacking.slice(0, BATCH);
+    // What the kernel already has on its list still comes; saying it again would only restart its work.
+    const known = next.every((request) => this.#sent.has(request.key));
+    const withdrawn = next.length === 0 && [...this.#sent].some((key) => !this.#cache.has(key));
+    if (!known || withdrawn) this.#write(next);
+  }
+
+  #write(tiles: readonly TileRequest[]): void {
+    this.#seq++;
+    this.#sent = new Set(tiles.map((tile) => tile.key));
+    this.#inFlight = tiles.length > 0 ? this.#seq : 0;
+    this.#expect();
+    this.#send({ seq: this.#seq, tiles });
+  }
+
+  #sayAgain(): void {
+    this.#inFlight = 0;
+    this.#sent = new Set();
+    this.#flush();
+  }
+
+  /** Starts the clocks that are not running, while something is lacking. */
+  #expect(): void {
+    if (this.lacking.peek().size === 0) return;
+    this.#clocks.start("slow", SLOW_AFTER_MS, () => {
+      this.slow.value = true;
+    });
+    this.#clocks.start("silent", SILENT_AFTER_MS, () => {
+      this.silent.value = true;
+    });
+    if (!this.#kernelIdle || this.#resends >= RESENDS) return;
+    this.#clocks.start("lost", LOST_AFTER_MS, () => {
+      this.#resends++;
+      this.#sayAgain();
+    });
+  }
+
+  #calm(): void {
+    for (const name of ["slow", "silent", "lost"]) this.#clocks.stop(name);
+    this.slow.value = false;
+    this.silent.value = false;
+  }
+
+  #end(): void {
+    this.#calm();
+    this.#claims.clear();
+    this.#cache.clear();
+  }
+}
+
+function sameKeys(a: readonly TileRequest[], b: readonly TileRequest[]): boolean {
+  return a.length === b.length && a.every((request, i) => request.key === b[i]!.key);
+}
+
+export function createInterest(options: InterestOptions, end: AbortSignal): Interest {
+  return new Store(options, end);
+}

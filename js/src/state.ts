@@ -1,0 +1,212 @@
+/**
+ * State, apart from the DOM. `WidgetState` mirrors the synced traits, one per model; `ViewState` is what one view alone
+ * knows (zoom, hover, open panels), one per rendered view.
+ */
+import { computed, effect, type ReadonlySignal, type Signal, signal } from "@preact/signals-core";
+import type { Theme } from "./colour";
+import type { Interest } from "./interest";
+import type { Graph, Overview, Status, TileRequest, Traits } from "./protocol";
+import { type Level, type Size, IDENTITY, type Viewport } from "./viewport";
+import {
+  graphFromWire,
+  optionsFromWire,
+  overviewFromWire,
+  statusFromWire,
+  tileKey,
+  tilesFromWire,
+  wantedFromWire,
+  WireError,
+} from "./wire";
+
+export { batch, computed, effect, signal, untracked } from "@preact/signals-core";
+export type { ReadonlySignal, Signal };
+
+/** What we need of the host's model. */
+export interface Model {
+  get(name: string): unknown;
+  set(name: string, value: unknown): void;
+  save_changes(): void;
+  on(event: string, callback: () => void): void;
+  off(event: string, callback: () => void): void;
+  /** False where the host knows that no kernel will answer (a saved page). */
+  readonly kernel?: boolean;
+}
+
+/** Traits that the front end may write. */
+export type Writable = "frame" | "sample" | "selected" | "expanded" | "wanted" | "options";
+
+type Signals = { readonly [K in Exclude<keyof Traits, "graph" | "overview" | "tiles">]: ReadonlySignal<Traits[K]> };
+
+export interface WidgetState extends Signals {
+  /** Null until the kernel has sent one. */
+  readonly graph: ReadonlySignal<Graph | null>;
+  /** What is shown; its `frame` and `sample` lag behind the traits while the kernel works. */
+  readonly overview: ReadonlySignal<Overview | null>;
+  readonly tiles: ReadonlySignal<Traits["tiles"] | null>;
+  /** A message that could not be read, in words; "" when all could. */
+  readonly problem: ReadonlySignal<string>;
+  /** False where the host knows that no kernel will answer. */
+  readonly kernel: boolean;
+  /** Writes a trait; the signal follows through the model's change event. */
+  write<K extends Writable>(name: K, value: Traits[K]): void;
+}
+
+const numberOf = (raw: unknown, otherwise: number): number => (typeof raw === "number" ? raw : otherwise);
+const strings = (raw: unknown): readonly string[] => (Array.isArray(raw) ? raw.map(String) : []);
+
+const READERS: { readonly [K in keyof Traits]: (raw: unknown) => Traits[K] | null } = {
+  graph: graphFromWire,
+  overview: overviewFromWire,
+  tiles: tilesFromWire,
+  wanted: wantedFromWire,
+  options: optionsFromWire,
+  status: statusFromWire,
+  frame: (raw) => numberOf(raw, 0),
+  frame_count: (raw) => numberOf(raw, 1),
+  frame_labels: strings,
+  sample: (raw) => numberOf(raw, 0),
+  sample_count: (raw) => numberOf(raw, 1),
+  selected: (raw) => (typeof raw === "string" ? raw : ""),
+  expanded: strings,
+};
+
+export function createWidgetState(model: Model, end: AbortSignal): WidgetState {
+  const problems = signal<Readonly<Record<string, string>>>({});
+  const read = (name: keyof Traits): unknown => {
+    const { [name]: _, ...others } = problems.peek();
+    try {
+      const value = READERS[name](model.get(name));
+      if (name in problems.peek()) problems.value = others;
+      return value;
+    } catch (error) {
+      if (!(error instanceof WireError)) throw error;
+      problems.value = { ...others, [name]: error.message };
+      return undefined;
+    }
+  };
+  const signals: Record<string, Signal<unknown>> = {};
+  for (const name of Object.keys(READERS) as (keyof Traits)[]) {
+    const held = signal<unknown>(read(name) ?? null);
+    signals[name] = held;
+    const changed = (): void => {
+      const value = read(name);
+      // An unreadable message leaves the last good value on screen.
+      if (value !== undefined) held.value = value;
+    };
+    model.on(`change:${name}`, changed);
+    end.addEventListener("abort", () => model.off(`change:${name}`, changed), { once: true });
+  }
+  return {
+    ...(signals as unknown as Omit<WidgetState, "problem" | "kernel" | "write">),
+    problem: computed(() => Object.values(problems.value)[0] ?? ""),
+    kernel: model.kernel !== false,
+    write(name, value) {
+      if (end.aborted) return;
+      model.set(name, value);
+      model.save_changes();
+    },
+  };
+}
+
+export type Hover =
+  | { readonly kind: "nothing" }
+  | { readonly kind: "stage"; readonly id: string }
+  | { readonly kind: "edge"; readonly id: string };
+
+export const NO_HOVER: Hover = { kind: "nothing" };
+
+/** The element under the pointer. `value` is null where there is none (yet). */
+export interface Probe {
+  readonly stage: string;
+  readonly leaf: string;
+  /** "ch 21", "head 3", "feature 7", or "" for a slice without siblings. */
+  readonly part: string;
+  /** Indices into the full-size slice, outermost first: (row, column), or one index of a vector. */
+  readonly position: readonly number[];
+  readonly value: number | null;
+  /** False: read from a pooled or quantised picture, so "≈". */
+  readonly exact: boolean;
+}
+
+export interface ViewState {
+  readonly viewport: Signal<Viewport>;
+  readonly level: Signal<Level>;
+  /** Of the canvas, CSS px. */
+  readonly size: Signal<Size>;
+  readonly hover: Signal<Hover>;
+  readonly probe: Signal<Probe | null>;
+  /** The stage that Tab reaches. */
+  readonly focus: Signal<string>;
+  /** Whether the inspector is open. */
+  readonly inspector: Signal<boolean>;
+  /** Channel (head, feature) of the selected stage to look at, where the reader has picked one. */
+  readonly channel: Signal<number | null>;
+  /** Clicked into: the wheel zooms. */
+  readonly engaged: Signal<boolean>;
+  readonly theme: Signal<Theme>;
+  /** Device pixels per CSS px. */
+  readonly ratio: Signal<number>;
+}
+
+export function createViewState(): ViewState {
+  return {
+    viewport: signal(IDENTITY),
+    level: signal<Level>("middle"),
+    size: signal<Size>({ width: 0, height: 0 }),
+    hover: signal<Hover>(NO_HOVER),
+    probe: signal<Probe | null>(null),
+    focus: signal(""),
+    inspector: signal(false),
+    channel: signal<number | null>(null),
+    engaged: signal(false),
+    theme: signal<Theme>("light"),
+    ratio: signal(1),
+  };
+}
+
+/** What every part of a view is given. */
+export interface ViewContext {
+  readonly widget: WidgetState;
+  readonly interest: Interest;
+  readonly view: ViewState;
+}
+
+/** Runs `run` now and whenever a signal that it read changes, until `end`. `run` may return its clean-up. */
+export function watch(end: AbortSignal, run: Parameters<typeof effect>[0]): void {
+  if (end.aborted) return;
+  end.addEventListener("abort", effect(run), { once: true });
+}
+
+/** A request for a slice of what is shown now (the overview's frame and sample), with its key. */
+export function requestFor(
+  widget: WidgetState,
+  stage: string,
+  leaf: string,
+  part: Partial<Pick<TileRequest, "channel" | "slice" | "region" | "size">>,
+): TileRequest {
+  const overview = widget.overview.value;
+  const request = {
+    frame: overview?.frame ?? 0,
+    sample: overview?.sample ?? 0,
+    stage,
+    leaf,
+    channel: part.channel ?? null,
+    slice: part.slice ?? null,
+    region: part.region ?? null,
+    size: part.size ?? null,
+  };
+  return { ...request, key: tileKey(widget.graph.value?.trace ?? "", request) };
+}
+
+/** Value of `data-state`. */
+export type Condition = Status["state"] | "no-kernel";
+
+export function conditionOf({ widget, interest }: Pick<ViewContext, "widget" | "interest">): Condition {
+  if (!widget.kernel) return "no-kernel";
+  const { state, error } = widget.status.value;
+  if (widget.problem.value !== "" || error !== null || state === "error") return "error";
+  if (interest.silent.value) return "no-kernel";
+  if (state !== "idle") return state;
+  if (interest.slow.value) return "waiting";
+  return widget.graph.value?.failure ? "error" : "idle";
+}

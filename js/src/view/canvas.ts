@@ -1,0 +1,184 @@
+/**
+ * Pictures: slices of values to pixels. Downscaling averages the *values* over areas and colours afterwards (a mean of
+ * colours of both signs would be grey where the mean is zero); upscaling repeats pixels and is left to the browser.
+ */
+import { type ColourTable, codesToRgba, decode, floatsToRgba, type Scale, type Values } from "../colour";
+import type { Tile } from "../interest";
+import type { Picture } from "../protocol";
+import { bytesOf } from "../wire";
+
+/** A 2-D slice of an activation, row by row: exact or pooled values of a tile, or quantised codes of an overview. */
+export type Plane = { readonly rows: number; readonly columns: number; readonly exact: boolean } & (
+  | { readonly kind: "codes"; readonly codes: Uint8Array; readonly low: number; readonly high: number }
+  | { readonly kind: "values"; readonly values: Values }
+);
+
+/** Opaque pixels, top row first, RGBA. */
+export interface Bitmap {
+  readonly width: number;
+  readonly height: number;
+  readonly rgba: Uint8ClampedArray;
+}
+
+export const planeOfTile = (tile: Tile): Plane => ({
+  kind: "values",
+  rows: tile.rows,
+  columns: tile.columns,
+  exact: tile.exact,
+  values: tile.values,
+});
+
+interface Coded {
+  readonly low: number;
+  readonly high: number;
+  readonly codes: DataView;
+}
+
+/** `rows` × `columns` codes from element `start` on. */
+export function planeOfCodes(coded: Coded, rows: number, columns: number, start = 0): Plane {
+  const codes = bytesOf(coded.codes).subarray(start, start + rows * columns);
+  return { kind: "codes", rows, columns, exact: false, codes, low: coded.low, high: coded.high };
+}
+
+/** The maps of a picture, one plane per channel in the order of `channels`. */
+export function mapPlanes(picture: Extract<Picture, { kind: "maps" }>): readonly Plane[] {
+  const { rows, columns } = picture;
+  return picture.channels.map((_, i) => planeOfCodes(picture, rows, columns, i * rows * columns));
+}
+
+/** The value at a place of the plane; NaN where it is not finite. */
+export function valueAt(plane: Plane, row: number, column: number): number {
+  const i = row * plane.columns + column;
+  return plane.kind === "codes" ? decode(plane.codes[i]!, plane.low, plane.high) : plane.values[i]!;
+}
+
+/** Index range [from, to) and the weights of its ends, of output cell `i` when `size` cells become `out`. */
+function span(i: number, size: number, out: number): { from: number; to: number; first: number; last: number } {
+  const start = (i * size) / out;
+  const end = ((i + 1) * size) / out;
+  const from = Math.floor(start);
+  const to = Math.min(size, Math.max(from + 1, Math.ceil(end - 1e-9)));
+  return { from, to, first: Math.min(1, from + 1 - start), last: Math.min(1, end - (to - 1)) };
+}
+
+const weight = (j: number, s: ReturnType<typeof span>): number =>
+  j === s.from ? s.first : j === s.to - 1 ? s.last : 1;
+
+/** Means over areas; `at(row, column)` gives a value. NaN counts only where a cell holds nothing else. */
+function areaMeans(rows: number, columns: number, out: readonly [number, number], at: (i: number) => number) {
+  const [outRows, outColumns] = out;
+  const means = new Float32Array(outRows * outColumns);
+  const across = Array.from({ length: outColumns }, (_, c) => span(c, columns, outColumns));
+  for (let r = 0; r < outRows; r++) {
+    const down = span(r, rows, outRows);
+    for (let c = 0; c < outColumns; c++) {
+      const over = across[c]!;
+      let [sum, total] = [0, 0];
+      for (let y = down.from; y < down.to; y++)
+        for (let x = over.from; x < over.to; x++) {
+          const value = at(y * columns + x);
+          if (!Number.isFinite(value)) continue;
+          const w = weight(y, down) * weight(x, over);
+          sum += w * value;
+          total += w;
+        }
+      means[r * outColumns + c] = total > 0 ? sum / total : Number.NaN;
+    }
+  }
+  return means;
+}
+
+/** The plane at no more than `rows` × `columns`, by area means; itself where it is small enough. */
+export function shrink(plane: Plane, rows: number, columns: number): Plane {
+  const out = [Math.min(plane.rows, Math.max(1, rows)), Math.min(plane.columns, Math.max(1, columns))] as const;
+  if (out[0] === plane.rows && out[1] === plane.columns) return plane;
+  const at =
+    plane.kind === "codes"
+      ? (i: number) => decode(plane.codes[i]!, plane.low, plane.high)
+      : (i: number) => plane.values[i]!;
+  const values = areaMeans(plane.rows, plane.columns, out, at);
+  return { kind: "values", rows: out[0], columns: out[1], exact: false, values };
+}
+
+export interface Paint {
+  readonly scale: Scale;
+  readonly table: ColourTable;
+  /** Size on screen, CSS px. */
+  readonly width: number;
+  readonly height: number;
+  /** Device pixels per CSS px. */
+  readonly ratio: number;
+}
+
+/** Pixels of a plane: as many as it has or as the screen can show, whichever is less. */
+export function bitmapOf(plane: Plane, paint: Paint): Bitmap {
+  const small = shrink(plane, Math.round(paint.height * paint.ratio), Math.round(paint.width * paint.ratio));
+  const rgba = new Uint8ClampedArray(small.rows * small.columns * 4);
+  if (small.kind === "codes") codesToRgba(small.codes, small, paint.scale, paint.table, rgba);
+  else floatsToRgba(small.values, paint.scale, paint.table, rgba);
+  return { width: small.columns, height: small.rows, rgba };
+}
+
+type Photo = Pick<Extract<Picture, { kind: "photo" }>, "rows" | "columns" | "codes">;
+
+/** Pixels of an RGB photo. */
+export function photoBitmap(photo: Photo, size: Pick<Paint, "width" | "height" | "ratio">): Bitmap {
+  const height = Math.max(1, Math.min(photo.rows, Math.round(size.height * size.ratio)));
+  const width = Math.max(1, Math.min(photo.columns, Math.round(size.width * size.ratio)));
+  const bytes = bytesOf(photo.codes);
+  const rgba = new Uint8ClampedArray(width * height * 4).fill(255);
+  for (let k = 0; k < 3; k++) {
+    const means = areaMeans(photo.rows, photo.columns, [height, width], (i) => bytes[i * 3 + k]!);
+    for (let i = 0; i < means.length; i++) rgba[i * 4 + k] = means[i]!;
+  }
+  return { width, height, rgba };
+}
+
+/** Puts a bitmap on a canvas of width × height CSS px; pixels larger than the screen's stay hard squares. */
+export function putBitmap(canvas: HTMLCanvasElement, bitmap: Bitmap, width: number, height: number): void {
+  canvas.width = bitmap.width;
+  canvas.height = bitmap.height;
+  canvas.style.width = `${width}px`;
+  canvas.style.height = `${height}px`;
+  canvas.style.imageRendering = "pixelated";
+  const context = canvas.getContext("2d");
+  if (context === null) return;
+  const image = context.createImageData(bitmap.width, bitmap.height);
+  image.data.set(bitmap.rgba);
+  context.putImageData(image, 0, 0);
+}
+
+/** Paints a plane on a canvas and marks the canvas `data-exact` when its values are exact. */
+export function paintPlane(canvas: HTMLCanvasElement, plane: Plane, paint: Paint): void {
+  putBitmap(canvas, bitmapOf(plane, paint), paint.width, paint.height);
+  canvas.toggleAttribute("data-exact", plane.exact);
+}
+
+const BMP_HEADER = 54;
+
+/**
+ * A bitmap as `data:` URL for an SVG image. Uncompressed BMP: written in one pass, and unlike a canvas read back it is
+ * the same in browsers that blur canvases against fingerprinting.
+ */
+export function bitmapUrl(bitmap: Bitmap): string {
+  const { width, height, rgba } = bitmap;
+  const file = new Uint8Array(BMP_HEADER + width * height * 4);
+  const view = new DataView(file.buffer);
+  view.setUint16(0, 0x4d42, true);
+  view.setUint32(2, file.length, true);
+  view.setUint32(10, BMP_HEADER, true);
+  view.setUint32(14, 40, true);
+  view.setInt32(18, width, true);
+  view.setInt32(22, -height, true); // Negative: the top row comes first.
+  view.setUint16(26, 1, true);
+  view.setUint16(28, 32, true);
+  for (let i = 0; i < width * height * 4; i += 4) {
+    file[BMP_HEADER + i] = rgba[i + 2]!;
+    file[BMP_HEADER + i + 1] = rgba[i + 1]!;
+    file[BMP_HEADER + i + 2] = rgba[i]!;
+  }
+  const CHUNK = 0x8000; // Arguments of one call are limited.
+  let text = "";
+  for (let i = 0; i < file.length; i += CHUNK) text += String.fromCharCode(...file.subarray(i, i + CHUNK));
+  return `data:image/bmp;base64,${btoa(text)}`;
+}

@@ -1,0 +1,82 @@
+/** Small helpers for elements. Data reaches the DOM as attributes, properties and text, never as markup. */
+
+const SVG_NS = "http://www.w3.org/2000/svg";
+
+type Attribute = string | number | boolean | null | undefined;
+export type Attributes = Readonly<Record<string, Attribute>>;
+export type Child = Node | string | null | undefined | false;
+
+/** `null`, `undefined` and `false` remove the attribute, `true` sets it empty. */
+export function setAttributes(element: Element, attributes: Attributes): void {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) element.removeAttribute(name);
+    else element.setAttribute(name, value === true ? "" : String(value));
+  }
+}
+
+function append(element: Element, children: readonly Child[]): void {
+  for (const child of children) if (child !== null && child !== undefined && child !== false) element.append(child);
+}
+
+export function html<K extends keyof HTMLElementTagNameMap>(
+  tag: K,
+  attributes: Attributes = {},
+  ...children: readonly Child[]
+): HTMLElementTagNameMap[K] {
+  const element = document.createElement(tag);
+  setAttributes(element, attributes);
+  append(element, children);
+  return element;
+}
+
+export function svg<K extends keyof SVGElementTagNameMap>(
+  tag: K,
+  attributes: Attributes = {},
+  ...children: readonly Child[]
+): SVGElementTagNameMap[K] {
+  const element = document.createElementNS(SVG_NS, tag);
+  setAttributes(element, attributes);
+  append(element, children);
+  return element;
+}
+
+/** addEventListener whose signal cannot be forgotten. */
+export function on<T extends EventTarget, E extends Event = Event>(
+  target: T,
+  type: string,
+  listener: (event: E) => void,
+  signal: AbortSignal,
+  options: Omit<AddEventListenerOptions, "signal"> = {},
+): void {
+  target.addEventListener(type, listener as EventListener, { ...options, signal });
+}
+
+/** 15 × 15 line drawings. */
+const ICONS = {
+  fit: "M2 5V2h3M10 2h3v3M13 10v3h-3M5 13H2v-3",
+  full: "M6 2H2v4M9 2h4v4M13 9v4H9M2 9v4h4M2 2l4 4M13 2L9 6M13 13L9 9M2 13l4-4",
+  panel: "M2 2.5h11v10H2zM9 2.5v10",
+  plus: "M7.5 3v9M3 7.5h9",
+  minus: "M3 7.5h9",
+  search: "M6.5 2.5a4 4 0 1 0 0 8 4 4 0 0 0 0-8zM9.5 9.5l3.5 3.5",
+  cross: "M3.5 3.5l8 8M11.5 3.5l-8 8",
+  warn: "M7.5 2.5l5.5 10H2z",
+  wait: "M5.5 4v7M9.5 4v7",
+  none: "M7.5 2a5.5 5.5 0 1 0 0 11 5.5 5.5 0 0 0 0-11zM3.6 3.6l7.8 7.8",
+  previous: "M10.5 3.5L5.5 7.5l5 4zM4 3.5v8",
+  next: "M4.5 3.5l5 4-5 4zM11 3.5v8",
+  play: "M4.5 3l7 4.5-7 4.5z",
+} as const;
+
+export type IconName = keyof typeof ICONS;
+
+export function icon(name: IconName): SVGSVGElement {
+  return svg("svg", { class: "nf-icon", viewBox: "0 0 15 15", "aria-hidden": "true" }, svg("path", { d: ICONS[name] }));
+}
+
+/** A push button with a picture; `label` is its accessible name and tooltip. */
+export function iconButton(name: IconName, label: string, press: () => void, signal: AbortSignal): HTMLButtonElement {
+  const button = html("button", { type: "button", class: "nf-button", "aria-label": label, title: label }, icon(name));
+  on(button, "click", press, signal);
+  return button;
+}
