@@ -1,0 +1,23 @@
+"""Stages chained in execution order: what is left when dataflow cannot be had."""
+
+from __future__ import annotations
+
+from torch import nn
+
+from ..records import Edge, Selection, Trace
+from .stages import stage_boxes
+
+
+def sequential_edges(model: nn.Module | None, trace: Trace, selection: Selection) -> tuple[Edge, ...]:
+    """Each call from the one before it, the first from the first input, each output from the last call."""
+    boxes = stage_boxes(trace, selection)
+    edges: list[Edge] = []
+    last = next((box for box in boxes if box.kind == "input"), None)
+    for box in boxes:
+        if box.kind == "input":
+            continue
+        if last is not None:
+            edges.append(Edge(last.id, box.id, "main", (), last.spec, "inferred"))
+        if box.kind == "call":
+            last = box
+    return tuple(edges)

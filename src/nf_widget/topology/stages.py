@@ -1,0 +1,64 @@
+"""Boxes of the picture: input leaves, selected calls, output leaves, and the groups around them."""
+
+from __future__ import annotations
+
+from ..naming import call_ids, leaf_ids
+from ..records import CallId, Group, Selection, Stage, StageId, Trace
+
+
+def stage_boxes(trace: Trace, selection: Selection) -> tuple[Stage, ...]:
+    """Inputs, then calls in execution order, then outputs."""
+    ids = call_ids(trace)
+    groups = set(selection.groups)
+    parents = {call.parent for call in trace.calls}
+    boxes: list[Stage] = []
+    for name, leaf in zip(leaf_ids("input", trace.inputs), trace.inputs, strict=True):
+        boxes.append(Stage(name, "input", leaf.path, leaf.path or "input", "input", None, (leaf,), 0, len(boxes)))
+    for call_id in selection.stages:
+        call = trace.calls[call_id]
+        boxes.append(
+            Stage(
+                id=ids[call_id],
+                kind="call",
+                path=call.path,
+                label=selection.labels.get(call_id, str(ids[call_id])),
+                type_name=call.type_name,
+                call=call_id,
+                leaves=call.outputs,
+                parameter_count=call.parameter_count,
+                order=len(boxes),
+                group=_group_of(trace, groups, ids, call.parent),
+                detail=call.detail,
+                expandable=call_id in parents,
+                status="ok" if call.finished else "raised",
+            )
+        )
+    for name, leaf in zip(leaf_ids("output", trace.outputs), trace.outputs, strict=True):
+        boxes.append(Stage(name, "output", leaf.path, leaf.path or "output", "output", None, (leaf,), 0, len(boxes)))
+    return tuple(boxes)
+
+
+def group_boxes(trace: Trace, selection: Selection) -> tuple[Group, ...]:
+    ids = call_ids(trace)
+    groups = set(selection.groups)
+    return tuple(
+        Group(
+            id=ids[call_id],
+            label=selection.labels.get(call_id, str(ids[call_id])),
+            type_name=trace.calls[call_id].type_name,
+            parent=_group_of(trace, groups, ids, trace.calls[call_id].parent),
+            call=call_id,
+        )
+        for call_id in selection.groups
+    )
+
+
+def _group_of(
+    trace: Trace, groups: set[CallId], ids: dict[CallId, StageId] | object, call: CallId | None
+) -> str:
+    names = call_ids(trace) if not isinstance(ids, dict) else ids
+    while call is not None:
+        if call in groups:
+            return str(names[call])
+        call = trace.calls[call].parent
+    return ""
