@@ -76,9 +76,7 @@ def normalise(model: nn.Module, x: Nested, kwargs: Mapping[str, Nested] | None) 
     return Inputs(args, keywords, named)
 
 
-def _arguments(
-    model: nn.Module, x: Nested, kwargs: dict[str, Nested]
-) -> tuple[tuple[Nested, ...], dict[str, Nested]]:
+def _arguments(model: nn.Module, x: Nested, kwargs: dict[str, Nested]) -> tuple[tuple[Nested, ...], dict[str, Nested]]:
     if x is None and kwargs:
         return (), kwargs
     if isinstance(x, tuple) and not hasattr(x, "_fields"):
@@ -99,9 +97,7 @@ def _takes_keywords(model: nn.Module, x: Mapping[Any, Nested]) -> bool:
     return bool(x)
 
 
-def _names(
-    model: nn.Module, args: tuple[Nested, ...], kwargs: dict[str, Nested]
-) -> list[tuple[str, Nested]]:
+def _names(model: nn.Module, args: tuple[Nested, ...], kwargs: dict[str, Nested]) -> list[tuple[str, Nested]]:
     """(name, value) for each argument; `*args` are numbered, `**kwargs` go by their keys."""
     try:
         signature = inspect.signature(model.forward)

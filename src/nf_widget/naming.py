@@ -12,9 +12,7 @@ def call_ids(trace: Trace) -> Mapping[CallId, StageId]:
     """Id of every call: its path, with `#k` where the module is called more than once; the root's is its class."""
     times = Counter(call.path for call in trace.calls)
     return {
-        call.id: StageId(
-            (call.path or call.type_name) + (f"#{call.index}" if times[call.path] > 1 else "")
-        )
+        call.id: StageId((call.path or call.type_name) + (f"#{call.index}" if times[call.path] > 1 else ""))
         for call in trace.calls
     }
 

@@ -1,0 +1,181 @@
+"""The capture pass: one forward with hooks on the wanted calls and on nothing else.
+
+Where a forward takes a fused path that a hook would switch off (`nn.TransformerEncoderLayer`), the layer's `forward`
+is wrapped instead, which that path does not look at.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.modules.module import register_module_forward_hook
+
+from nf_widget.inputs import Inputs
+from nf_widget.running import Conditions, borrowed, run, without_stopping
+
+
+@dataclass(frozen=True, slots=True)
+class Tap:
+    """Wants the output of call `index` of the module at `path`. `take(output)` runs in the hook, and keeps nothing of
+    the output's size: the next op may overwrite it."""
+
+    path: str
+    index: int
+    take: Callable[[Any], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a pass is to take. `inputs` gets the input leaves before the forward, `output` the result after it.
+
+    Without `output`, the forward ends as soon as the last tap has been served.
+    """
+
+    taps: tuple[Tap, ...] = ()
+    inputs: Callable[[Sequence[Tensor]], None] | None = None
+    output: Callable[[Any], None] | None = None
+    written: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class Pass:
+    """What came of a pass. `seconds` is the forward's own time, without ours; `missed` the taps never reached."""
+
+    seconds: float = 0.0
+    missed: list[Tap] = field(default_factory=list)
+    error: Exception | None = None
+
+
+def capture(model: nn.Module, inputs: Inputs, conditions: Conditions, plan: Plan) -> Pass:
+    """One forward under `conditions`. An exception of the model is in the result, after what came before it was taken."""
+    done = Pass()
+    with ExitStack() as stack:
+        state = stack.enter_context(borrowed(model, conditions))
+        if plan.written:
+            named = dict(model.named_parameters())
+            for name in plan.written:
+                state.keep(named[name])
+        args, kwargs, tensors = inputs.fresh()
+        if plan.inputs is not None:
+            with _aside(conditions):
+                plan.inputs(tensors)
+        if not plan.taps and plan.output is None:
+            return done
+        watch = _Watch(plan, conditions)
+        stack.enter_context(watch.on(model))
+        start = _now(conditions)
+        try:
+            result = run(model, args, kwargs)
+            done.seconds = _now(conditions) - start - watch.spent
+            if plan.output is not None:
+                with _aside(conditions):
+                    plan.output(result)
+        except Exception as error:  # noqa: BLE001 - a model may raise anything; the caller decides
+            done.error = error
+        done.missed = watch.missed()
+    return done
+
+
+class _Watch:
+    def __init__(self, plan: Plan, conditions: Conditions) -> None:
+        self._conditions = conditions
+        self._open = {(tap.path, tap.index): tap for tap in plan.taps}
+        self._stops = plan.output is None
+        self._counts: dict[str, int] = defaultdict(int)
+        self.spent = 0.0
+
+    def missed(self) -> list[Tap]:
+        return list(self._open.values())
+
+    @contextmanager
+    def on(self, model: nn.Module) -> Iterator[None]:
+        paths = dict.fromkeys(path for path, _ in self._open)
+        modules = dict(model.named_modules())
+        scripted: dict[nn.Module, str] = {}
+        with ExitStack() as stack:
+            for path in paths:
+                module = modules[path]
+                if isinstance(module, torch.jit.ScriptModule):
+                    scripted[module] = path
+                elif isinstance(module, nn.TransformerEncoderLayer) and not _hooked(module):
+                    stack.enter_context(self._wrapped(module, path))
+                else:
+                    handle = module.register_forward_hook(self._hook(path))
+                    stack.callback(handle.remove)
+            if scripted:
+                handle = register_module_forward_hook(self._scripted_hook(scripted))
+                stack.callback(handle.remove)
+            yield
+
+    def _hook(self, path: str) -> Callable[[nn.Module, Any, Any], None]:
+        def hook(_module: nn.Module, _args: Any, output: Any) -> None:
+            self._serve(path, output)
+
+        return hook
+
+    def _scripted_hook(self, scripted: dict[nn.Module, str]) -> Callable[[nn.Module, Any, Any], None]:
+        def hook(module: nn.Module, _args: Any, output: Any) -> None:
+            if module in scripted:
+                self._serve(scripted[module], output)
+
+        return hook
+
+    @contextmanager
+    def _wrapped(self, module: nn.Module, path: str) -> Iterator[None]:
+        forward = module.forward
+        own = module.__dict__.get("forward")
+
+        def wrapper(*args: Any, **kwargs: Any) -> Any:
+            output = forward(*args, **kwargs)
+            self._serve(path, output)
+            return output
+
+        module.__dict__["forward"] = wrapper
+        try:
+            yield
+        finally:
+            if own is None:
+                module.__dict__.pop("forward", None)
+            else:
+                module.__dict__["forward"] = own
+
+    def _serve(self, path: str, output: Any) -> None:
+        index = self._counts[path]
+        self._counts[path] = index + 1
+        tap = self._open.pop((path, index), None)
+        if tap is None:
+            return
+        start = _now(self._conditions)
+        with _aside(self._conditions):
+            tap.take(output)
+        self.spent += _now(self._conditions) - start
+        without_stopping(lambda: self._stops and not self._open)
+
+
+def _hooked(module: nn.Module) -> bool:
+    """Whether the user has hooks of their own in it, which switch the fused path off anyway and must run before us."""
+    return any(len(m._forward_hooks) + len(m._forward_pre_hooks) for m in module.modules())
+
+
+@contextmanager
+def _aside(conditions: Conditions) -> Iterator[None]:
+    """Our own arithmetic in the middle of a forward: no gradients, no autocast, default dtype float32."""
+    with ExitStack() as stack:
+        stack.enter_context(torch.no_grad())
+        for autocast in conditions.autocast:
+            if torch.is_autocast_enabled(autocast.device):
+                stack.enter_context(torch.autocast(autocast.device, enabled=False))
+        yield
+
+
+def _now(conditions: Conditions) -> float:
+    if conditions.device.type == "cuda":
+        torch.cuda.synchronize(conditions.device)
+    return time.perf_counter()

@@ -1,0 +1,210 @@
+"""Wishes for stages -> one capture pass. Joins what the capture layer sees with what the stages mean."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from .capture.detail import cut
+from .capture.reducers import reduce
+from .capture.run import Pass, Plan, Tap, capture
+from .errors import NotRunWarning, PathWarning, StageError
+from .inputs import Inputs
+from .interpret.axes import infer, parse
+from .interpret.outputs import interpret, photo
+from .nested import leaves, reachable
+from .options import Options
+from .recording import Recorded
+from .records import Axes, Nothing, Request, Stage, Summary, TensorSpec, Tile, Trace
+
+# A stage that gives out a whole cache of tensors shows the first ones; the rest is there on demand.
+_SHOWN_LEAVES = 8
+
+
+@dataclass(slots=True)
+class Wish:
+    """What is wanted of one stage in one pass: summaries of `sample`, or its whole leaves (`keep`) and tiles of them."""
+
+    stage: Stage
+    sample: int = 0
+    keep: bool = False
+    requests: tuple[Request, ...] = ()
+    summaries: list[Summary] = field(default_factory=list)
+    kept: dict[str, Tensor] = field(default_factory=dict)
+    tiles: dict[str, Tile] = field(default_factory=dict)
+
+    def tiles_in_order(self) -> list[Tile]:
+        return [self.tiles.get(r.key) or refused(r, "This stage did not run for this input.") for r in self.requests]
+
+    def take_kept(self, kept: dict[str, Tensor], options: Options, trace: Trace) -> None:
+        """Answer the requests from tensors kept earlier."""
+        self.kept = kept
+        for request in self.requests:
+            tensor = kept.get(request.leaf)
+            if tensor is None:
+                self.tiles[request.key] = refused(request, f"{request.stage} has no leaf {request.leaf!r}.")
+            else:
+                self.tiles[request.key] = cut(tensor, axes_of(self.stage, tensor, options, trace), request)
+
+
+@dataclass(frozen=True, slots=True)
+class Captured:
+    seconds: float
+
+
+def capture_stages(
+    model: nn.Module, inputs: Inputs, recorded: Recorded, wishes: Sequence[Wish], options: Options
+) -> Captured:
+    """Fills the wishes. Raises what the model raises, unless the first pass was let through with an error too."""
+    trace = recorded.trace
+    taker = _Taker(options, trace)
+    taps = tuple(_tap(wish, taker, trace) for wish in wishes if wish.stage.kind == "call" and wish.stage.leaves)
+    given = [wish for wish in wishes if wish.stage.kind == "input"]
+    results = [wish for wish in wishes if wish.stage.kind == "output"]
+    plan = Plan(
+        taps=taps,
+        inputs=_input_taker(given, taker, inputs) if given else None,
+        output=_output_taker(results, taker) if results else None,
+        written=recorded.written,
+    )
+    _warn_of_unfused(model, taps)
+    done = capture(model, inputs, recorded.conditions, plan)
+    if done.error is not None and recorded.error is None:
+        raise done.error
+    _warn_of_missed(done, recorded)
+    for wish in wishes:
+        if wish.keep:
+            wish.take_kept(wish.kept, options, trace)
+    return Captured(done.seconds)
+
+
+def axes_of(stage: Stage, tensor: Tensor, options: Options, trace: Trace) -> Axes:
+    """What the dimensions mean, or what the user said that they mean."""
+    spec = spec_of(tensor)
+    said = options.axes.get(str(stage.id))
+    if said is not None:
+        return parse(said, spec)
+    shape = trace.inputs[0].spec.shape
+    return infer(spec, type_name=stage.type_name, batch=shape[0] if shape else None, detail=stage.detail)
+
+
+def spec_of(tensor: Tensor) -> TensorSpec:
+    shape = (int(tensor.size(0)),) if tensor.is_nested else tuple(int(n) for n in tensor.shape)
+    return TensorSpec(shape, str(tensor.dtype).removeprefix("torch."), str(tensor.device))
+
+
+class _Taker:
+    """Reduces, or keeps, the leaves that a stage gives out. Runs inside the forward."""
+
+    def __init__(self, options: Options, trace: Trace) -> None:
+        self._options = options
+        self._trace = trace
+        self._device = torch.device(options.capture_device)
+
+    def take(self, wish: Wish, found: Sequence[tuple[str, Tensor]]) -> None:
+        if wish.keep:
+            wish.kept = {path: _copy(tensor, self._device) for path, tensor in found}
+            return
+        for path, tensor in found[:_SHOWN_LEAVES]:
+            axes = axes_of(wish.stage, tensor, self._options, self._trace)
+            summary = reduce(tensor, axes, leaf=path, sample=wish.sample)
+            wish.summaries.append(self._with_meaning(wish, tensor, summary))
+
+    def _with_meaning(self, wish: Wish, tensor: Tensor, summary: Summary) -> Summary:
+        if isinstance(summary.picture, Nothing):
+            return summary
+        if wish.stage.kind == "input":
+            picture: Any = photo(_sample(tensor, summary.axes, wish.sample), summary.axes)
+        elif wish.stage.kind == "output":
+            picture = interpret(
+                _sample(tensor, summary.axes, wish.sample),
+                summary.axes,
+                class_names=self._options.class_names,
+                output_type=_output_type(self._options, wish.stage),
+            )
+        else:
+            picture = None
+        return summary if picture is None else replace(summary, picture=picture)
+
+
+def _output_type(options: Options, stage: Stage) -> str | None:
+    if options.output_types is None or isinstance(options.output_types, str):
+        return options.output_types
+    return options.output_types.get(stage.path, options.output_types.get(str(stage.id)))
+
+
+def _sample(tensor: Tensor, axes: Axes, sample: int) -> Tensor:
+    """One sample, batch axis kept."""
+    if axes.names and axes.names[0] == "batch" and not tensor.is_nested and sample < tensor.shape[0]:
+        return tensor[sample : sample + 1]
+    return tensor
+
+
+def _copy(tensor: Tensor, device: torch.device) -> Tensor:
+    return tensor.detach() if tensor.is_meta else tensor.detach().to(device, copy=True)
+
+
+def _tap(wish: Wish, taker: _Taker, trace: Trace) -> Tap:
+    if wish.stage.call is None:
+        raise StageError(f"{wish.stage.id} is no module call.")
+    call = trace.calls[wish.stage.call]
+    return Tap(call.path, call.index, lambda output: taker.take(wish, reachable(output)))
+
+
+def _input_taker(given: list[Wish], taker: _Taker, inputs: Inputs) -> Callable[[Sequence[Tensor]], None]:
+    paths = [path for path, _ in inputs.leaves]
+
+    def take(tensors: Sequence[Tensor]) -> None:
+        for wish in given:
+            if wish.stage.path in paths:
+                taker.take(wish, [("", tensors[paths.index(wish.stage.path)])])
+
+    return take
+
+
+def _output_taker(results: list[Wish], taker: _Taker) -> Callable[[Any], None]:
+    def take(result: Any) -> None:
+        found = dict(leaves(result))
+        for wish in results:
+            if wish.stage.path in found:
+                taker.take(wish, [("", found[wish.stage.path])])
+
+    return take
+
+
+def _warn_of_unfused(model: nn.Module, taps: Sequence[Tap]) -> None:
+    """A hook inside of a fused layer makes torch take the unfused path there, in which padded places differ."""
+    if not taps or not torch.backends.mha.get_fastpath_enabled():
+        return
+    fused = [path for path, m in model.named_modules() if isinstance(m, nn.TransformerEncoderLayer) and not m.training]
+    inside = [t.path for t in taps if any(t.path.startswith(f"{path}.") for path in fused if path)]
+    if inside:
+        warnings.warn(
+            f"{inside[0]} lies inside nn.TransformerEncoderLayer: looking into it makes torch take the unfused path, "
+            "so values may differ from a plain run by rounding, and at padded places.",
+            PathWarning,
+            stacklevel=6,
+        )
+
+
+def _warn_of_missed(done: Pass, recorded: Recorded) -> None:
+    if done.missed and done.error is None and recorded.error is None:
+        names = ", ".join(tap.path for tap in done.missed[:5])
+        warnings.warn(
+            f"{names} ran when the model was traced but not when activations were captured: this forward takes another "
+            "path each time, or for this input.",
+            NotRunWarning,
+            stacklevel=6,
+        )
+
+
+def refused(request: Request, why: str) -> Tile:
+    """An answer in words."""
+    nan = float("nan")
+    return Tile(request.key, np.zeros((0, 0), np.float32), nan, nan, nan, exact=False, error=why)

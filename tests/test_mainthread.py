@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import asyncio
+import threading
+
+from nf_widget.mainthread import MainThread
+
+
+def test_without_a_loop_the_calling_thread_serves() -> None:
+    ran: list[str] = []
+    MainThread().post(lambda: ran.append(threading.current_thread().name))
+    assert ran == [threading.current_thread().name]
+
+
+def test_with_a_loop_work_runs_on_its_thread_once_however_often_it_was_posted() -> None:
+    ran: list[str] = []
+
+    def work() -> None:
+        ran.append(threading.current_thread().name)
+
+    async def cell() -> None:
+        main = MainThread()
+        poster = threading.Thread(target=lambda: [main.post(work) for _ in range(50)])
+        poster.start()
+        poster.join()  # the loop is blocked, as by a running cell
+        assert ran == []
+        await asyncio.sleep(0.01)
+        main.close()
+
+    asyncio.run(cell())
+    assert ran == [threading.current_thread().name]
+
+
+def test_after_close_nothing_runs() -> None:
+    ran: list[int] = []
+
+    async def cell() -> None:
+        main = MainThread()
+        main.post(lambda: ran.append(1))
+        main.close()
+        await asyncio.sleep(0.01)
+
+    asyncio.run(cell())
+    assert ran == []
