@@ -24,7 +24,10 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copytree(ROOT / folder, tree / folder, ignore=skipped)
     for file in ("pyproject.toml", "hatch_build.py", "README.md", "LICENSE", ".gitignore"):
         shutil.copy(ROOT / file, tree)
-    # The packages of npm are large, and the build only reads them.
+    # The packages of npm are large, and the build only reads them; were they of another lock file, it would remove them.
+    installed = ROOT / "js" / "node_modules" / ".nf-widget-lock.json"
+    if not installed.is_file() or installed.read_bytes() != (ROOT / "js" / "package-lock.json").read_bytes():
+        pytest.fail("The packages of npm are missing or old: run `make bundle` first.")
     (tree / "js" / "node_modules").symlink_to(ROOT / "js" / "node_modules", target_is_directory=True)
     static = tree / "src" / "nf_widget" / "static"
     static.mkdir()

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from nf_widget import stamp
-from nf_widget.errors import BundleError
-from nf_widget.protocol import VERSION
+from . import stamp
+from .errors import BundleError
+from .protocol import VERSION
 
 STATIC = Path(__file__).parent / "static"
 
