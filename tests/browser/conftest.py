@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,7 +26,11 @@ def results() -> Path:
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory, results: Path) -> Iterator[Server]:
+    """It serves a copy of the notebooks, and their modules for the notebooks that tests write."""
     with serve(tmp_path_factory.mktemp("jupyter"), results / "jupyterlab.log") as server:
+        shutil.copytree(ROOT / "notebooks", server.root / "notebooks")
+        for module in (ROOT / "notebooks").glob("unet*"):
+            shutil.copy(module, server.root)
         yield server
 
 
@@ -45,10 +50,10 @@ def lab(request: pytest.FixtureRequest, server: Server, browser: Browser, result
     """JupyterLab, nothing opened. At the end nothing may have gone wrong in the page, the kernel or the server."""
     logged = len(server.read_log())
     context = browser.new_context(viewport={"width": 1280, "height": 1000})
-    lab = Lab(context.new_page(), server)
+    lab = Lab(context.new_page(), server, results)
     yield lab
     name = re.sub(r"\W+", "-", request.node.name).strip("-")
-    lab.screenshot(results / f"{name}.png")
+    lab.screenshot(name)
     problems = lab.problems + lab.kernel_problems() + server_problems(server.read_log()[logged:])
     lab.shut_down()
     context.close()

@@ -39,6 +39,8 @@ CELL_ERRORS = """() => {
   return outputs.filter(({ output_type }) => output_type === "error").map(({ traceback }) => traceback.join("\\n"));
 }"""
 
+SOURCES = """() => jupyterapp.shell.currentWidget.content.model.sharedModel.cells.map((cell) => cell.source)"""
+
 # Returns at once; `finish` waits for the answer.
 START = """(code) => {
   const kernel = jupyterapp.shell.currentWidget.sessionContext.session.kernel;
@@ -71,6 +73,7 @@ class Lab:
 
     page: Page
     server: Server
+    results: Path
     problems: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -148,9 +151,24 @@ class Lab:
         found: list[str] = self.page.evaluate("() => window.nfKernelProblems ?? []")
         return found
 
-    def screenshot(self, path: Path) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self.page.screenshot(path=path)
+    def cells_with(self, text: str) -> list[int]:
+        """Which cells hold this text."""
+        sources: list[str] = self.page.evaluate(SOURCES)
+        return [index for index, source in enumerate(sources) if text in source]
+
+    def show_cell(self, index: int) -> None:
+        """Scroll a cell into sight: JupyterLab attaches it only then."""
+        self.page.evaluate("(index) => jupyterapp.shell.currentWidget.content.scrollToItem(index, 'start')", index)
+
+    def screenshot(self, name: str) -> None:
+        """The page, into the folder of results."""
+        self.results.mkdir(parents=True, exist_ok=True)
+        self.page.screenshot(path=self.results / f"{name}.png")
+
+    def screenshot_of(self, locator: Locator, name: str) -> None:
+        """One element, into the folder of results."""
+        self.results.mkdir(parents=True, exist_ok=True)
+        locator.screenshot(path=self.results / f"{name}.png")
 
     def shut_down(self) -> None:
         """End the kernel of the open notebook."""
