@@ -6,7 +6,7 @@ import copy
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping
 from types import ModuleType
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import torch
@@ -14,6 +14,8 @@ from torch import Tensor
 
 # What a model takes and gives is anything at all; this name says so where it is meant.
 Nested: TypeAlias = Any
+_T = TypeVar("_T")
+Kinds: TypeAlias = "type[_T] | tuple[type[_T], ...]"
 Steps: TypeAlias = Callable[[Nested], "list[tuple[str, Nested]]"]
 
 _ATOMS = (str, bytes, int, float, complex, bool, type(None), type, ModuleType, np.ndarray, torch.nn.Module)
@@ -25,16 +27,33 @@ def leaves(value: Nested) -> list[tuple[str, Tensor]]:
 
     Paths join keys, field names and indices with dots; the path of a bare tensor is `""`.
     """
-    if isinstance(value, Tensor):
-        return [("", value)]
-    return list(_walk(value, "", _container_steps, ()))
+    return leaves_of(Tensor, value)
 
 
 def reachable(value: Nested) -> list[tuple[str, Tensor]]:
     """Like `leaves`, and through the attributes of other Python objects too (caches, graph batches)."""
-    if isinstance(value, Tensor):
+    return reachable_of(Tensor, value)
+
+
+def leaves_of(kinds: Kinds[_T], value: Nested) -> list[tuple[str, _T]]:
+    """`leaves`, for anything that is one of `kinds`, such as what stands for a tensor."""
+    if isinstance(value, kinds):
         return [("", value)]
-    return list(_walk(value, "", _object_steps, ()))
+    return list(_walk(kinds, value, "", _container_steps, ()))
+
+
+def reachable_of(kinds: Kinds[_T], value: Nested) -> list[tuple[str, _T]]:
+    """`reachable`, for anything that is one of `kinds`."""
+    if isinstance(value, kinds):
+        return [("", value)]
+    return list(_walk(kinds, value, "", _object_steps, ()))
+
+
+def given(args: tuple[Nested, ...], kwargs: Mapping[str, Nested]) -> Nested:
+    """The arguments of one call as one container whose paths read well: a single argument stands for itself."""
+    if len(args) == 1 and not kwargs:
+        return args[0]
+    return {**{str(i): arg for i, arg in enumerate(args)}, **kwargs}
 
 
 def replace(value: Nested, swap: Callable[[Tensor], Tensor]) -> Nested:
@@ -72,14 +91,16 @@ def working_copy(value: Nested, memo: dict[int, Nested]) -> Nested:
         return value
 
 
-def _walk(value: Nested, path: str, steps: Steps, above: tuple[int, ...]) -> Iterator[tuple[str, Tensor]]:
-    if isinstance(value, Tensor):
+def _walk(
+    kinds: Kinds[_T], value: Nested, path: str, steps: Steps, above: tuple[int, ...]
+) -> Iterator[tuple[str, _T]]:
+    if isinstance(value, kinds):
         yield path, value
         return
     if isinstance(value, _ATOMS) or id(value) in above or len(above) > _MAX_DEPTH:
         return
     for name, item in steps(value):
-        yield from _walk(item, f"{path}.{name}" if path else name, steps, (*above, id(value)))
+        yield from _walk(kinds, item, f"{path}.{name}" if path else name, steps, (*above, id(value)))
 
 
 def _container_steps(value: Nested) -> list[tuple[str, Nested]]:
@@ -127,7 +148,7 @@ def _rebuilt_mapping(value: Mapping[Any, Nested], items: list[Nested]) -> Nested
         return dict(zip(keys, items, strict=True))
     if getattr(new, "data", None) is getattr(value, "data", new) and hasattr(value, "data"):
         # UserDict's kin (BatchEncoding): a shallow copy still shares the dictionary inside.
-        object.__setattr__(new, "data", dict(value.data))  # type: ignore[attr-defined]
+        object.__setattr__(new, "data", dict(value.data))
     for key, item in zip(keys, items, strict=True):
         new[key] = item
     return new

@@ -9,26 +9,22 @@ import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
-from ..nested import reachable
-from ..records import OpId
-from .book import Book
-from .functions import (
+from ..functions import (
     EXITS,
     FIRST_ONLY,
     LIKE,
     METADATA,
     OVERWRITE,
     PAIRWISE,
+    PROPERTIES,
     RETURNS,
     detail_of,
     name_of,
     written_name,
 )
-
-_PLAIN_PROPERTIES = frozenset(
-    "shape dtype device ndim layout is_cuda is_cpu is_meta is_sparse is_quantized is_nested is_mkldnn is_mps is_xpu "
-    "requires_grad is_leaf grad_fn names _version itemsize nbytes output_nr retains_grad".split()
-)
+from ..nested import reachable
+from ..records import OpId
+from .book import Book
 
 
 class DataflowTracer(TorchFunctionMode):
@@ -44,7 +40,7 @@ class DataflowTracer(TorchFunctionMode):
     ) -> Any:
         kwargs = kwargs or {}
         name: str = getattr(func, "__name__", "")
-        if name in METADATA or (name == "__get__" and name_of(func) in _PLAIN_PROPERTIES):
+        if name in METADATA or (name == "__get__" and name_of(func) in PROPERTIES):
             return func(*args, **kwargs)
         if types:
             return self._guarded(func, name, args, kwargs)

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 
-from ..nested import reachable, replace
+from ..nested import given, reachable, replace
 from ..records import CallId
 from .book import Book, OpenCall
 from .describe import describe
@@ -49,14 +49,14 @@ class _Watch:
     def enter(self, path: str, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         with torch._C.DisableTorchFunction():
             book = self._book
-            given = _given(args, kwargs)
+            received = given(args, kwargs)
             index = self._counts.get(path, 0)
             self._counts[path] = index + 1
             if path not in self._facts:
                 self._facts[path] = describe(module)
             type_name, parameter_count, detail = self._facts[path]
             parent = book.stack[-1].id if book.stack else None
-            inputs = book.leaves(given)
+            inputs = book.leaves(received)
             call = OpenCall(
                 CallId(len(book.calls)), path, index, type_name, parent, parameter_count, detail, book.next_op, inputs
             )
@@ -104,13 +104,6 @@ def _alias(tensor: Tensor) -> Tensor:
         alias = alias.as_subclass(type(tensor))
         alias.__dict__.update(tensor.__dict__)
     return alias
-
-
-def _given(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """One container whose paths read well: a single argument stands for itself."""
-    if len(args) == 1 and not kwargs:
-        return args[0]
-    return {**{str(i): arg for i, arg in enumerate(args)}, **kwargs}
 
 
 def _enter_scripted(watch: _Watch, scripted: dict[nn.Module, str], module: nn.Module, args: tuple[Any, ...]) -> None:

@@ -29,6 +29,11 @@ METADATA = frozenset(
     "untyped_storage storage is_inference is_conj is_neg is_pinned is_shared is_same_size is_nonzero "
     "__bool__ register_hook requires_grad_ retain_grad has_names promote_types result_type can_cast".split()
 )
+# Likewise for properties.
+PROPERTIES = frozenset(
+    "shape dtype device ndim layout is_cuda is_cpu is_meta is_sparse is_quantized is_nested is_mkldnn is_mps is_xpu "
+    "requires_grad is_leaf grad_fn names _version itemsize nbytes output_nr retains_grad".split()
+)
 # Positional arguments that a reader wants to see with the op, by their position.
 SHOWN = {
     "cat": {1: "dim"}, "concat": {1: "dim"}, "concatenate": {1: "dim"}, "stack": {1: "dim"},
