@@ -11,6 +11,8 @@ VENV ?= .venv
 TORCH ?= torch==2.13.0
 # Where the browser's view of a failed test, and its logs, are left.
 RESULTS ?= test-results
+# More words for JupyterLab: make demo LAB_FLAGS=--no-browser
+LAB_FLAGS ?=
 
 PY := $(VENV)/bin/python
 PIP := $(PY) -m pip --disable-pip-version-check --quiet
@@ -75,7 +77,7 @@ bundle: $(DONE)/node
 # ---- use
 
 demo: $(DONE)/demo $(DONE)/bundle
-	$(PY) -m jupyterlab notebooks/quickstart.ipynb $$([ "$$(id -u)" = 0 ] && echo --allow-root)
+	$(PY) -m jupyterlab notebooks/quickstart.ipynb $$([ "$$(id -u)" = 0 ] && echo --allow-root) $(LAB_FLAGS)
 
 # ---- checks
 
