@@ -1,4 +1,4 @@
-"""Train the U-Net of the quickstart: `python notebooks/train_unet.py`. About ten minutes on one core.
+"""Train the U-Net of the quickstart: `python notebooks/train_unet.py`. About a quarter of an hour on one core.
 
 It learns from photographs that lie in the scikit-image wheel. Their photograph of a cat is not among them: on that one
 the network is measured, and the notebook shows it.
@@ -7,13 +7,21 @@ the network is measured, and the notebook shows it.
 from __future__ import annotations
 
 import torch
-import torch.nn.functional as F
 from skimage import data
 from torch import Tensor, nn
-from unet import NOISE, WEIGHTS, UNet, add_noise, as_tensor, psnr
+from unet import STRONGEST, WEIGHTS, UNet, add_noise, as_tensor, psnr
 
-PHOTOGRAPHS = ("astronaut", "brick", "camera", "coffee", "coins", "grass", "gravel", "hubble_deep_field", "rocket")
-STEPS = 6000
+PHOTOGRAPHS = (
+    "astronaut",
+    "camera",
+    "coffee",
+    "coins",
+    "hubble_deep_field",
+    "immunohistochemistry",
+    "retina",
+    "rocket",
+)
+STEPS = 8000
 BATCH = 8
 SIDE = 64
 PEAK_RATE = 2e-3
@@ -31,7 +39,9 @@ def main() -> None:
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, max_lr=PEAK_RATE, total_steps=STEPS)
     for step in range(1, STEPS + 1):
         clean = torch.stack([patch(photographs) for _ in range(BATCH)])
-        loss = F.mse_loss(model(clean + NOISE * torch.randn_like(clean)), clean)
+        strength = STRONGEST * torch.rand(BATCH, 1, 1, 1)
+        # Weighted, or the strongest noise would be all that counts.
+        loss = ((model(clean + strength * torch.randn_like(clean)) - clean) ** 2 / (0.05 + strength)).mean()
         optimiser.zero_grad()
         loss.backward()
         optimiser.step()
@@ -43,20 +53,20 @@ def main() -> None:
 
 
 def patch(photographs: list[Tensor]) -> Tensor:
-    """A random square out of a random photograph, turned and mirrored at random: `[3, SIDE, SIDE]`."""
+    """A random square out of a random photograph, turned, mirrored and its colours swapped: `[3, SIDE, SIDE]`."""
     photograph = photographs[int(torch.randint(len(photographs), ()))]
     top = int(torch.randint(photograph.shape[1] - SIDE + 1, ()))
     left = int(torch.randint(photograph.shape[2] - SIDE + 1, ()))
     turns, mirrored = int(torch.randint(4, ())), bool(torch.randint(2, ()))
     square = photograph[:, top : top + SIDE, left : left + SIDE].rot90(turns, (1, 2))
-    return square.flip(2) if mirrored else square
+    return (square.flip(2) if mirrored else square)[torch.randperm(3)]
 
 
 @torch.no_grad()
 def report(model: nn.Module) -> str:
     """PSNR on the photograph that was held out."""
     cat = as_tensor(data.cat())[..., :296, :448]
-    noisy = add_noise(cat, seed=0)
+    noisy = add_noise(cat)
     return f"cat: {psnr(noisy, cat):.2f} dB -> {psnr(model(noisy), cat):.2f} dB"
 
 

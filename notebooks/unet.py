@@ -11,8 +11,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 WEIGHTS = Path(__file__).parent / "unet_denoiser.pt"
-NOISE = 0.15
-"""Standard deviation of the noise that it is trained on, for values from 0 to 1."""
+STRONGEST = 0.3
+"""Greatest standard deviation of the noise that it is trained on, for values from 0 to 1."""
 
 
 class UNet(nn.Module):
@@ -71,9 +71,9 @@ def as_tensor(photograph: npt.NDArray[np.uint8]) -> Tensor:
     return values.permute(2, 0, 1)[None].contiguous()
 
 
-def add_noise(clean: Tensor, seed: int) -> Tensor:
-    """Gaussian noise of standard deviation `NOISE`; not clipped."""
-    return clean + NOISE * torch.randn(clean.shape, generator=torch.Generator().manual_seed(seed))
+def add_noise(clean: Tensor, strength: float = 0.15, *, seed: int = 0) -> Tensor:
+    """Gaussian noise of standard deviation `strength`, the same but for that under the same seed; not clipped."""
+    return clean + strength * torch.randn(clean.shape, generator=torch.Generator().manual_seed(seed))
 
 
 def psnr(image: Tensor, clean: Tensor) -> float:

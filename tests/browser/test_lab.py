@@ -18,7 +18,7 @@ from skimage import data
 from nf_widget import FlowWidget
 
 model = unet.load()
-x = unet.add_noise(unet.as_tensor(data.cat())[..., 22:278, 90:346], seed=0)
+x = unet.add_noise(unet.as_tensor(data.cat())[..., 22:278, 90:346])
 w = FlowWidget(model, x)
 w
 """
