@@ -8,6 +8,7 @@ NfWidgetError
 ├── OptionError         an option has a value that it cannot have
 ├── TopologyError       a strategy cannot find the edges
 ├── StageError          no such stage, edge or leaf
+├── MessageError        the front end and the kernel do not understand each other
 ├── BundleError         the browser bundle is missing or stale
 └── BusyError           the model cannot run now
 
@@ -55,6 +56,10 @@ class StageError(NfWidgetError, KeyError):
 
     def __str__(self) -> str:
         return str(self.args[0]) if self.args else ""
+
+
+class MessageError(NfWidgetError, ValueError):
+    """A message between front end and kernel does not fit the schema."""
 
 
 class BundleError(NfWidgetError, RuntimeError):

@@ -1,0 +1,137 @@
+"""Histogram and robust range of all values, and the statistics of a leaf."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from nf_widget.records import Histogram, Statistics
+
+from .moments import Moments, total
+from .values import real
+from .views import flat, pieces
+
+BINS = 64
+# Counted, then added up to `BINS`: percentiles need more than 64 steps, and 2,050 codes still fit 16 bits.
+FINE = 2048
+# A robust range that lies in fewer fine bins than this is counted again, in bins of its own.
+_COARSE = 32
+_SAMPLE = 4096
+_LOW, _HIGH = 0.01, 0.99
+
+
+def statistics(channels: Tensor, moments: Moments, *, limit: int) -> tuple[Statistics, Histogram | None]:
+    """Of `[channel, ...]` with its measured moments. No histogram where no value is finite."""
+    whole = total(moments)
+    count, low, high = int(whole.number[0]), float(whole.low[0]), float(whole.high[0])
+    size = count + int(whole.nan[0] + whole.inf[0])
+    zeros, negatives = float(whole.zeros[0]), float(whole.negatives[0])
+    shares = (zeros / size, negatives / size, int(whole.nan[0]), int(whole.inf[0]))
+    if not count:
+        return Statistics(size, *(math.nan,) * 4, *shares, math.nan, math.nan), None
+    values = _Values(channels, limit, whole.finite, low, high)
+    counts = _counts(values, low, high)
+    histogram = _histogram(low, high, counts)
+    robust = _robust(values, counts, negatives, zeros)
+    std = math.sqrt(float(whole.squares[0]) / count)
+    return Statistics(size, low, high, float(whole.mean[0]), std, *shares, *robust), histogram
+
+
+@dataclass(frozen=True, slots=True)
+class _Values:
+    channels: Tensor
+    limit: int
+    finite: bool
+    low: float
+    high: float
+
+
+def _counts(values: _Values, low: float, high: float) -> npt.NDArray[np.int64]:
+    """`[FINE + 2]`: numbers of finite values below `low`, in `FINE` equal bins over [low, high], and above."""
+    # Outside these spans float32 would overflow, or its steps would be too few.
+    double = not 1e-30 < high - low < 1e38
+    shrink = 1.0 if math.isfinite(high - low) else 0.25
+    low, high = low * shrink, high * shrink
+    if high - low < 1e-290:
+        middle = np.zeros(FINE + 2, np.int64)
+        middle[1 + FINE // 2] = values.channels.numel()
+        return middle
+    found = []
+    for _, piece in pieces(values.channels, values.limit):
+        numbers = real(flat(piece), double=double)
+        if not values.finite:
+            numbers = numbers[numbers.isfinite()]
+        if shrink != 1:
+            numbers = numbers * shrink
+        places = numbers.sub(low).mul_(FINE / (high - low)).add_(1).clamp_(0, FINE + 1).to(torch.int16)
+        # Three times as fast as `torch.histc`, and the same every time on a GPU.
+        found.append(torch.bincount(places, minlength=FINE + 2))
+    counts: npt.NDArray[np.int64] = torch.stack(found).sum(0).cpu().numpy()
+    return counts
+
+
+def _histogram(low: float, high: float, counts: npt.NDArray[np.int64]) -> Histogram:
+    if high == low:  # a width is needed to draw it, and this one is never lost in rounding
+        reach = 0.5 * max(1.0, abs(low))
+        low, high = low - reach, high + reach
+    inside = counts[1:-1].copy()
+    inside[-1] += counts[-1]
+    folded = inside.reshape(BINS, -1).sum(1)
+    return Histogram(low, high, np.minimum(folded, np.iinfo(np.int32).max).astype(np.int32))
+
+
+def _robust(values: _Values, counts: npt.NDArray[np.int64], negatives: float, zeros: float) -> tuple[float, float]:
+    low, high, count = values.low, values.high, int(counts.sum())
+    if low == high:
+        return low, high
+    ends = _quantile(counts, low, high, _LOW), _quantile(counts, low, high, _HIGH)
+    if ends[1] - ends[0] < (high - low) * _COARSE / FINE:
+        ends = _refined(values, ends)
+    robust = []
+    for share, end in zip((_LOW, _HIGH), ends, strict=True):
+        # Zeros are often a large part of all (ReLU), and then the percentile is exactly zero.
+        zero = negatives < share * count <= negatives + zeros
+        robust.append(0.0 if zero else min(max(end, low), high))
+    return robust[0], robust[1]
+
+
+def _refined(values: _Values, ends: tuple[float, float]) -> tuple[float, float]:
+    """Count again over the range of a sample's percentiles; where that misses an end, the first count stands."""
+    sample = np.sort(_every(values))
+    first, last = sample[len(sample) // 400], sample[-1 - len(sample) // 400]
+    reach = 0.25 * (last - first)
+    low, high = max(values.low, float(first - reach)), min(values.high, float(last + reach))
+    if not low < high:
+        return low, high
+    counts = _counts(values, low, high)
+    count = counts.sum()
+    found = []
+    for share, end in zip((_LOW, _HIGH), ends, strict=True):
+        inside = counts[0] < share * count <= count - counts[-1]
+        found.append(_quantile(counts, low, high, share) if inside else end)
+    return found[0], found[1]
+
+
+def _every(values: _Values) -> npt.NDArray[np.float64]:
+    """About 4,096 finite values at equal distances in memory."""
+    step = max(1, values.channels.numel() // _SAMPLE) | 1
+    found = [real(flat(piece)[::step], double=True) for _, piece in pieces(values.channels, values.limit)]
+    sample: npt.NDArray[np.float64] = torch.cat(found).cpu().numpy()
+    finite = sample[np.isfinite(sample)]
+    return finite if len(finite) else np.asarray([values.low, values.high])
+
+
+def _quantile(counts: npt.NDArray[np.int64], low: float, high: float, share: float) -> float:
+    """Where `share` of all values lies below, as if values lay evenly in their bin. `counts: [FINE + 2]`."""
+    below = np.cumsum(counts)
+    target = share * below[-1]
+    place = int(np.clip(np.searchsorted(below, target), 1, FINE))
+    inside = (target - below[place - 1]) / max(int(counts[place]), 1)
+    # Weighted ends instead of a width: the difference of the largest floats is no float.
+    part = float(place - 1 + min(max(inside, 0.0), 1.0)) / FINE
+    return low * (1 - part) + high * part

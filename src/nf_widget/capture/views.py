@@ -1,0 +1,135 @@
+"""The values of a sample, with their dimensions in the one order that pictures are made in."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from torch import Tensor
+
+from nf_widget.records import Axes, AxesKind, AxisName
+
+from .values import Sample
+
+Form = Literal["scalar", "vector", "tokens", "maps", "volume"]
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """The values of a sample, without a copy wherever strides allow that. Their dimensions by form:
+
+    scalar `[]`, vector `[n]`, tokens `[token, feature]`, maps `[channel, row, column]`,
+    volume `[channel, depth, row, column]`.
+    """
+
+    form: Form
+    values: Tensor
+    axes: Axes
+
+    @property
+    def channels(self) -> Tensor:
+        """The same with what is ranked in front: channels, or the features of tokens; else one channel."""
+        if self.form == "tokens":
+            return self.values.T
+        return self.values if self.form in {"maps", "volume"} else self.values.reshape(1, -1)
+
+
+def arrange(sample: Sample) -> View:
+    """The form that the sample's axes ask for, or, where the axes do not allow it, one by its shape alone."""
+    values, names = sample.values, sample.names
+    form, tensor = _ARRANGE[sample.axes.kind](values, names) or _by_shape(values)
+    return View(form, tensor, sample.axes)
+
+
+def pieces(channels: Tensor, limit: int) -> Iterator[tuple[int, Tensor]]:
+    """(first channel, piece) until all is seen; no piece has more than `limit` elements, save single numbers.
+
+    Pieces are runs of whole channels, or parts of one channel where that is larger than the limit.
+    """
+    size = math.prod(channels.shape[1:])
+    step = max(1, limit // size)
+    for start in range(0, len(channels), step):
+        run = channels[start : start + step]
+        if run.numel() <= limit:
+            yield start, run
+        else:
+            yield from ((start, part.unsqueeze(0)) for part in _parts(run[0], limit))
+
+
+def flat(values: Tensor) -> Tensor:
+    """`[n]`, in the order in which the values lie in memory, so that a transposed tensor is not copied."""
+    strides = values.stride()
+    order = sorted(range(values.ndim), key=lambda axis: (-strides[axis], axis))
+    return values.permute(order).reshape(-1)
+
+
+def _parts(values: Tensor, limit: int) -> Iterator[Tensor]:
+    if values.numel() <= limit or values.ndim == 0:
+        yield values
+        return
+    inner = math.prod(values.shape[1:])
+    step = max(1, limit // inner)
+    for start in range(0, len(values), step):
+        part = values[start : start + step]
+        if part.numel() <= limit:
+            yield part
+        else:
+            yield from (inside.unsqueeze(0) for inside in _parts(part[0], limit))
+
+
+def _ordered(values: Tensor, names: tuple[AxisName, ...], tail: tuple[AxisName, ...]) -> Tensor | None:
+    """The dimensions of `tail` last and in that order, all others folded into one in front; None if one is missing."""
+    if any(names.count(name) != 1 for name in tail):
+        return None
+    last = [names.index(name) for name in tail]
+    first = [axis for axis in range(len(names)) if axis not in last]
+    ordered = values.permute(*first, *last)
+    return ordered.reshape(-1, *ordered.shape[len(first) :])
+
+
+def _maps(*tail: AxisName) -> Callable[[Tensor, tuple[AxisName, ...]], tuple[Form, Tensor] | None]:
+    def arrange_maps(values: Tensor, names: tuple[AxisName, ...]) -> tuple[Form, Tensor] | None:
+        ordered = _ordered(values, names, tail)
+        return None if ordered is None else ("maps", ordered)
+
+    return arrange_maps
+
+
+def _volume(values: Tensor, names: tuple[AxisName, ...]) -> tuple[Form, Tensor] | None:
+    # A video is a volume over time.
+    ordered = _ordered(values, names, ("depth" if "depth" in names else "time", "height", "width"))
+    return None if ordered is None else ("volume", ordered)
+
+
+def _tokens(values: Tensor, names: tuple[AxisName, ...]) -> tuple[Form, Tensor] | None:
+    """Rows are tokens or moments in time, columns what each of them consists of."""
+    if values.numel() == max(values.shape):  # one token, or a waveform
+        return "vector", values.reshape(-1)
+    ordered = _ordered(values, names, ("feature" if "feature" in names else "channel",))
+    return None if ordered is None else ("tokens", ordered)
+
+
+def _vector(values: Tensor, _: tuple[AxisName, ...]) -> tuple[Form, Tensor]:
+    return "vector", values.reshape(-1)
+
+
+def _by_shape(values: Tensor, _: tuple[AxisName, ...] = ()) -> tuple[Form, Tensor]:
+    if values.numel() == 1:
+        return "scalar", values.reshape(())
+    if values.ndim < 2 or values.numel() == max(values.shape):
+        return "vector", values.reshape(-1)
+    return "maps", values.reshape(-1, *values.shape[-2:])
+
+
+_ARRANGE: dict[AxesKind, Callable[[Tensor, tuple[AxisName, ...]], tuple[Form, Tensor] | None]] = {
+    "scalar": _by_shape,
+    "vector": _vector,
+    "tokens": _tokens,
+    "sequence": _tokens,
+    "image": _maps("height", "width"),
+    "attention": _maps("query", "key"),
+    "volume": _volume,
+    "generic": _by_shape,
+}

@@ -1,0 +1,312 @@
+"""The wire schema: mirror of `js/src/protocol.ts`. The only two places that know field names.
+
+Records become dictionaries of JSON values and `bytes`; NaN and infinities, which JSON has not, become None. The other
+way, what the front end sends is checked in `wire.py`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from .errors import MessageError
+from .records import (
+    Classes,
+    Edge,
+    Failure,
+    FeatureMaps,
+    Floats,
+    Leaf,
+    Nothing,
+    Photo,
+    Picture,
+    Scalar,
+    Stage,
+    StageGraph,
+    StageId,
+    Statistics,
+    Summary,
+    TensorSpec,
+    Tile,
+    TokenStrip,
+    Trace,
+    VectorStrip,
+    VolumeSlices,
+)
+from .wire import decode_wanted
+
+__all__ = [
+    "VERSION",
+    "Message",
+    "State",
+    "decode_wanted",
+    "default_options",
+    "encode_graph",
+    "encode_overview",
+    "encode_status",
+    "encode_tiles",
+]
+
+VERSION: Final = 1
+
+Message = dict[str, Any]
+State = Literal["idle", "busy", "waiting", "error", "stale"]
+
+_RANKED = 4096
+# Codes 0 to 254 are values, 255 is "not finite".
+_STEPS, _NOT_FINITE = 254, 255
+# A few stray negatives (a GELU's tail, rounding) do not make a stage signed.
+_SIGNED_FROM = 0.002
+# The range of float64 is twice its largest number, and would not be finite.
+_LARGEST = 8e307
+_TILE_DTYPES = ("float16", "float32", "float64", "int32", "uint8")
+
+
+def encode_graph(graph: StageGraph, trace: Trace, *, trace_id: str, device: str, forward_ms: float | None) -> Message:
+    """The `graph` trait."""
+    return {
+        "version": VERSION,
+        "trace": trace_id,
+        "model": {
+            "name": trace.model_name,
+            "parameters": trace.parameter_count,
+            "device": device,
+            "forward_ms": _number(forward_ms),
+        },
+        "topology": graph.topology,
+        "stages": [_stage(stage) for stage in graph.stages],
+        "groups": [
+            {"id": group.id, "label": group.label, "type_name": group.type_name, "parent": group.parent}
+            for group in graph.groups
+        ],
+        "edges": [_edge(edge, trace) for edge in graph.edges],
+        "notes": [{"kind": note.kind, "text": note.text, "stage": note.stage} for note in graph.notes],
+        "failure": None if trace.failure is None else _failure(trace.failure, trace),
+    }
+
+
+def encode_overview(summaries: Mapping[StageId, Sequence[Summary]], frame: int, sample: int) -> Message:
+    """The `overview` trait: of each stage, the summaries of its leaves."""
+    return {
+        "version": VERSION,
+        "frame": frame,
+        "sample": sample,
+        "stages": {str(stage): [_summary(summary) for summary in leaves] for stage, leaves in summaries.items()},
+    }
+
+
+def encode_tiles(tiles: Iterable[Tile], seq: int) -> Message:
+    """The `tiles` trait: answers, and the newest `wanted.seq` that was seen. Raises `MessageError` for other dtypes."""
+    return {"seq": seq, "tiles": [_tile(tile) for tile in tiles]}
+
+
+def encode_status(
+    state: State, *, text: str = "", done: int = 0, total: int = 0, error: BaseException | None = None, beat: int
+) -> Message:
+    """The `status` trait. `beat` changes each time."""
+    told = None if error is None else {"type": type(error).__name__, "message": str(error)}
+    return {"state": state, "text": text, "done": done, "total": total, "error": told, "beat": beat}
+
+
+def default_options() -> Message:
+    """The `options` trait as it starts."""
+    return {"theme": "auto", "normalisation": "stage", "channel_order": "structure", "height": 0}
+
+
+def _leaf(leaf: Leaf) -> Message:
+    return {"path": leaf.path, "shape": list(leaf.spec.shape), "dtype": leaf.spec.dtype}
+
+
+def _stage(stage: Stage) -> Message:
+    return {
+        "id": stage.id,
+        "kind": stage.kind,
+        "path": stage.path,
+        "label": stage.label,
+        "type_name": stage.type_name,
+        "detail": stage.detail,
+        "leaves": [_leaf(leaf) for leaf in stage.leaves],
+        "parameters": stage.parameter_count,
+        "order": stage.order,
+        "group": stage.group,
+        "expandable": stage.expandable,
+        "status": stage.status,
+    }
+
+
+def _edge(edge: Edge, trace: Trace) -> Message:
+    spec: TensorSpec | None = edge.spec
+    return {
+        "id": f"{edge.source}->{edge.target}",
+        "source": edge.source,
+        "target": edge.target,
+        "kind": edge.kind,
+        "via": _via(edge, trace),
+        "shape": None if spec is None else list(spec.shape),
+        "dtype": "" if spec is None else spec.dtype,
+        "evidence": edge.evidence,
+    }
+
+
+def _via(edge: Edge, trace: Trace) -> list[Message]:
+    """Names with the details of their ops, where each name has an op of its own."""
+    ops = [trace.ops[op] for op in edge.ops]
+    matched = tuple(op.name for op in ops) == edge.via
+    details = [op.detail for op in ops] if matched else [""] * len(edge.via)
+    return [{"name": name, "detail": detail} for name, detail in zip(edge.via, details, strict=True)]
+
+
+def _failure(failure: Failure, trace: Trace) -> Message:
+    return {
+        "type": failure.error_type,
+        "message": failure.message,
+        "op": failure.op_name,
+        "call": "" if failure.call is None else trace.calls[failure.call].path,
+        "operands": [_leaf(leaf) for leaf in failure.operands],
+        "location": failure.location,
+    }
+
+
+def _summary(summary: Summary) -> Message:
+    statistics, histogram, ranking = summary.statistics, summary.histogram, summary.ranking
+    return {
+        "leaf": summary.leaf,
+        "shape": list(summary.spec.shape),
+        "dtype": summary.spec.dtype,
+        "axes": list(summary.axes.names),
+        "axes_kind": summary.axes.kind,
+        "axes_reason": summary.axes.reason,
+        "picture": _picture(summary.picture, _scale(statistics)),
+        "statistics": None if statistics is None else _statistics(statistics),
+        "histogram": None
+        if histogram is None
+        else {"low": histogram.low, "high": histogram.high, "counts": histogram.counts.tolist()},
+        "ranking": None
+        if ranking is None
+        else {
+            "measure": ranking.measure,
+            "order": ranking.order[:_RANKED].astype("<i4").tobytes(),
+            "count": len(ranking.order),
+            "dead": ranking.dead,
+            "saturated": ranking.saturated,
+        },
+    }
+
+
+def _statistics(statistics: Statistics) -> Message:
+    return {
+        "count": statistics.count,
+        "min": _number(statistics.minimum),
+        "max": _number(statistics.maximum),
+        "mean": _number(statistics.mean),
+        "std": _number(statistics.std),
+        "zeros": statistics.zeros,
+        "negatives": statistics.negatives,
+        "nan": statistics.nan,
+        "inf": statistics.inf,
+        "p1": _number(statistics.low),
+        "p99": _number(statistics.high),
+    }
+
+
+def _picture(picture: Picture, scale: tuple[float, float]) -> Message:
+    match picture:
+        case FeatureMaps():
+            rest = {**_maps(picture, scale), "size": list(picture.size), "pooled": picture.pooled}
+        case Photo():
+            rows, columns, _ = picture.values.shape
+            size = {"rows": rows, "columns": columns, "size": list(picture.size), "pooled": picture.pooled}
+            rest = {**size, "codes": picture.values.tobytes()}
+        case VectorStrip():
+            size = {"length": len(picture.values), "size": picture.size, "pooled": picture.pooled}
+            rest = {**size, **_codes(picture.values, scale)}
+        case TokenStrip():
+            rest = _tokens(picture, scale)
+        case VolumeSlices():
+            rest = _volume(picture, scale)
+        case Scalar():
+            rest = {"value": _number(picture.value), "text": picture.text}
+        case Classes():
+            entries = [{"index": e.index, "name": e.name, "value": _number(e.value)} for e in picture.entries]
+            rest = {"entries": entries, "count": picture.count, "scale": picture.scale}
+        case Nothing():
+            rest = {"reason": picture.reason}
+    return {"kind": picture.kind, **rest}
+
+
+def _maps(maps: FeatureMaps, scale: tuple[float, float]) -> Message:
+    _, rows, columns = maps.values.shape
+    return {"channels": list(maps.channels), "rows": rows, "columns": columns, **_codes(maps.values, scale)}
+
+
+def _tokens(strip: TokenStrip, scale: tuple[float, float]) -> Message:
+    rows, columns = strip.values.shape
+    return {
+        "rows": rows,
+        "columns": columns,
+        "size": list(strip.size),
+        "pooled": strip.pooled,
+        "grid": None if strip.grid is None else list(strip.grid),
+        "special": strip.special,
+        "labels": list(strip.labels),
+        "maps": None if strip.maps is None else _maps(strip.maps, scale),
+        **_codes(strip.values, scale),
+    }
+
+
+def _volume(volume: VolumeSlices, scale: tuple[float, float]) -> Message:
+    planes = [
+        {"axis": plane.axis, "index": plane.index, "rows": plane.values.shape[0], "columns": plane.values.shape[1]}
+        for plane in volume.planes
+    ]
+    values = np.concatenate([plane.values.ravel() for plane in volume.planes])
+    size = {"size": list(volume.size), "pooled": volume.pooled}
+    return {"channel": volume.channel, **size, "planes": planes, **_codes(values, scale)}
+
+
+def _scale(statistics: Statistics | None) -> tuple[float, float]:
+    """One range per stage, with zero where the colours have their middle or their start."""
+    if statistics is None:
+        return 0.0, 1.0
+    signed = statistics.negatives > _SIGNED_FROM
+    high = max(abs(statistics.low), abs(statistics.high)) if signed else statistics.high
+    if not high > 0:  # 99 % of all values are the same, or there are none
+        high = max(abs(statistics.minimum), abs(statistics.maximum)) if signed else statistics.maximum
+    high = min(high, _LARGEST) if high > 0 else 1.0
+    return (-high, high) if signed else (0.0, high)
+
+
+def _codes(values: Floats, scale: tuple[float, float]) -> Message:
+    low, high = scale
+    finite = np.isfinite(values)
+    numbers = np.clip(np.where(finite, values, 0.0).astype(np.float64), low, high)
+    steps = np.rint((numbers - low) / (high - low) * _STEPS)
+    codes: npt.NDArray[np.uint8] = np.where(finite, steps, _NOT_FINITE).astype(np.uint8)
+    return {"low": low, "high": high, "codes": codes.tobytes()}
+
+
+def _tile(tile: Tile) -> Message:
+    dtype = tile.data.dtype
+    if dtype.name not in _TILE_DTYPES:
+        raise MessageError(f"tile {tile.key}: {dtype.name} is not one of {', '.join(_TILE_DTYPES)}.")
+    rows, columns = tile.data.shape
+    return {
+        "key": tile.key,
+        "rows": rows,
+        "columns": columns,
+        "dtype": dtype.name,
+        "low": _number(tile.low),
+        "high": _number(tile.high),
+        "mean": _number(tile.mean),
+        "exact": tile.exact,
+        "error": tile.error,
+        "data": tile.data.astype(dtype.newbyteorder("<"), copy=False).tobytes(),
+    }
+
+
+def _number(value: float | None) -> float | None:
+    return None if value is None or not math.isfinite(value) else float(value)
