@@ -1,0 +1,298 @@
+"""Forwards in which stages are held: what a call gives out is seen, compared and set. Knows nothing of the trace.
+
+A call gives out the tensors of its result, the arguments that it rewrote in place, and what it left in the containers
+that it was given or on attributes of modules. Each is a **gift**.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.autograd.function import FunctionCtx
+
+from nf_widget.nested import Nested, leaves, reachable, replace
+from nf_widget.records import StageId
+from nf_widget.running.hooks import hooked
+
+from .perturb import Memory, address, duplicate, equal_entries, has_memory, perturb, same
+
+How = Literal["made", "rewritten", "passed"]
+
+
+class Key(NamedTuple):
+    """Where a gift is found: in the result, in the arguments, or on an attribute of the module `module`."""
+
+    place: Literal["result", "argument", "attribute"]
+    path: str
+    module: str = ""
+    attribute: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Gift:
+    """`value` is a copy. `how`: in memory that the call made; written into memory that was there; or an alias of it.
+
+    `where` marks the entries that the call is known to have written, if not all of them changed.
+    """
+
+    value: Tensor
+    how: How
+    where: Tensor | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """All that one call gave out: copies, and the result's containers with copies in them."""
+
+    gifts: Mapping[Key, Gift]
+    result: Nested
+
+    def perturbed(self, trial: int, *, sure: bool) -> Given | None:
+        """The same with other values; None where nothing can be changed.
+
+        With `sure`, only what the call is known to have written is changed in memory that was there before.
+        """
+        memo: dict[int, Memory] = {}
+        keys = list(self.gifts)
+        with torch.no_grad():
+            copies = [duplicate(self.gifts[key].value, memo) for key in keys]
+            places = {i: self.gifts[key].where for i, key in enumerate(keys)} if sure else {}
+            if not perturb(copies, trial, {i: where for i, where in places.items() if where is not None}):
+                return None
+        gifts = {
+            key: Gift(copy, self.gifts[key].how, self.gifts[key].where) for key, copy in zip(keys, copies, strict=True)
+        }
+        return Given(gifts, self.result)
+
+    @property
+    def partial(self) -> bool:
+        """Whether a rewritten tensor kept some of its values, so that what the call wrote is not known for sure."""
+        return any(gift.where is not None for gift in self.gifts.values())
+
+
+@dataclass(slots=True)
+class Call:
+    """One selected call that has just returned, before anybody has read its result."""
+
+    model: nn.Module
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    result: Nested
+    before: _Before | None = None
+
+    def tensor(self, key: Key) -> Tensor | None:
+        """The gift itself, now; None where there is none any more."""
+        if key.place == "attribute":
+            value = self.model.get_submodule(key.module).__dict__.get(key.attribute)
+            return dict(reachable(value)).get(key.path)
+        return dict(reachable(self.result if key.place == "result" else (self.args, self.kwargs))).get(key.path)
+
+    def differs(self, given: Given) -> bool:
+        """Whether this call gave out something else."""
+        with _plainly():
+            if [path for path, _ in leaves(self.result)] != [path for path, _ in leaves(given.result)]:
+                return True
+            for key, gift in given.gifts.items():
+                now = self.tensor(key)
+                if now is None or not same(now.detach(), gift.value):
+                    return True
+        return False
+
+    def put(self, given: Given) -> Nested:
+        """Give out `given` instead. Returns the result to hand on."""
+        with _plainly():
+            memo: dict[int, Memory] = {}
+            swaps: dict[int, Tensor] = {}
+            lost = [path for path, _ in leaves(self.result)] != [path for path, _ in leaves(given.result)]
+            for key, gift in given.gifts.items():
+                now = self.tensor(key)
+                if now is None or (key.place == "result" and lost):
+                    continue
+                if id(now) in swaps or _set_in_memory(now, gift):
+                    continue
+                swaps[id(now)] = _standing_in(now, duplicate(gift.value, memo))
+            if lost:
+                copies = {id(gift.value): duplicate(gift.value, memo) for gift in given.gifts.values()}
+                return replace(given.result, lambda t: copies[id(t)])
+            self._swap_on_attributes(given, swaps)
+            return replace(self.result, lambda t: swaps.get(id(t), t))
+
+    def _swap_on_attributes(self, given: Given, swaps: Mapping[int, Tensor]) -> None:
+        for module, attribute in {(k.module, k.attribute) for k in given.gifts if k.place == "attribute"}:
+            attributes = self.model.get_submodule(module).__dict__
+            attributes[attribute] = replace(attributes[attribute], lambda t: swaps.get(id(t), t))
+
+
+class Forward:
+    """Hooks on the calls that are stages: `stages[path, index]` names them; `visit(stage, call)` gives their results.
+
+    With `look`, what was there before each call is kept beside it. `order` lists the stages in the order in which
+    their calls ended.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        stages: Mapping[tuple[str, int], StageId],
+        visit: Callable[[StageId, Call], Nested | None],
+        *,
+        look: bool = False,
+    ) -> None:
+        self.order: list[StageId] = []
+        self._model = model
+        self._stages = stages
+        self._visit = visit
+        self._look = look
+        self._counts: dict[str, int] = {}
+        self._open: list[tuple[str, StageId | None, _Before | None]] = []
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        paths = dict.fromkeys(path for path, _ in self._stages)
+        modules = dict(self._model.named_modules())
+        with hooked([(path, modules[path]) for path in paths], self._enter, self._leave):
+            yield
+
+    def _enter(self, path: str, _module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        index = self._counts.get(path, 0)
+        self._counts[path] = index + 1
+        stage = self._stages.get((path, index))
+        before = None
+        if self._look and stage is not None:
+            with _plainly():
+                before = _Before.now(self._model, args, kwargs)
+        self._open.append((path, stage, before))
+
+    def _leave(
+        self, path: str, _module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], result: Nested
+    ) -> Nested | None:
+        while self._open and self._open[-1][0] != path:  # calls that ended with what is no Exception
+            self._open.pop()
+        if not self._open:
+            return None
+        _, stage, before = self._open.pop()
+        if stage is None:
+            return None
+        self.order.append(stage)
+        return self._visit(stage, Call(self._model, args, kwargs, result, before))
+
+
+@dataclass(slots=True)
+class _Before:
+    """The tensors that were there when a call began: arguments and attributes, their versions and values."""
+
+    tensors: dict[int, tuple[Tensor, int, Tensor]] = field(default_factory=dict)
+    memories: set[int] = field(default_factory=set)
+
+    @classmethod
+    def now(cls, model: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Before:
+        self = cls()
+        for _, tensor in (*reachable((args, kwargs)), *_on_attributes(model)):
+            self.memories.add(address(tensor))
+            if id(tensor) not in self.tensors:
+                copy = tensor.detach().clone() if not isinstance(tensor, nn.Parameter) else tensor
+                self.tensors[id(tensor)] = (tensor, _version(tensor), copy)
+        return self
+
+    def how(self, tensor: Tensor, *, is_result: bool) -> How | None:
+        """How a call gave out `tensor`; None where it only left it as it was."""
+        known = self.tensors.get(id(tensor))
+        if known is not None and _version(tensor) != known[1]:
+            return "rewritten"
+        if known is not None:
+            return "passed" if is_result else None
+        if not has_memory(tensor) or address(tensor) not in self.memories:
+            return "made"
+        written = any(_version(t) != v and address(t) == address(tensor) for t, v, _ in self.tensors.values())
+        return "rewritten" if written else "passed"
+
+    def changed(self, tensor: Tensor) -> Tensor | None:
+        """The entries that have another value than before, where that is not all of them."""
+        known = self.tensors.get(id(tensor))
+        if known is None or not has_memory(tensor) or known[2].shape != tensor.shape or tensor is known[2]:
+            return None
+        equal = equal_entries(tensor, known[2])
+        return ~equal if bool(equal.any()) else None
+
+
+def take(call: Call) -> Given:
+    """Copies of all that a call gave out; the forward must have been told to `look`."""
+    before = call.before or _Before()
+    with _plainly():
+        found: dict[Key, Tensor] = {Key("result", path): t for path, t in reachable(call.result)}
+        found |= {Key("argument", path): t for path, t in reachable((call.args, call.kwargs))}
+        found |= dict(_on_attributes(call.model))
+        memo: dict[int, Memory] = {}
+        gifts: dict[Key, Gift] = {}
+        copies: dict[int, Tensor] = {}
+        for key, tensor in found.items():
+            how = before.how(tensor, is_result=key.place == "result")
+            if how is not None:
+                copy = copies.setdefault(id(tensor), duplicate(tensor, memo))
+                gifts[key] = Gift(copy, how, before.changed(tensor) if how == "rewritten" else None)
+        return Given(gifts, replace(call.result, lambda t: copies[id(t)]))
+
+
+def _on_attributes(model: nn.Module) -> Iterator[tuple[Key, Tensor]]:
+    for name, module in model.named_modules():
+        if isinstance(module, torch.jit.ScriptModule):
+            continue
+        for attribute, value in module.__dict__.items():
+            if attribute != "_modules" and "_hooks" not in attribute:
+                for path, tensor in reachable(value):
+                    yield Key("attribute", path, name, attribute), tensor
+
+
+def _set_in_memory(now: Tensor, gift: Gift) -> bool:
+    """Set the values of `now` where they lie, so that whoever else holds it sees them. Whether that could be done."""
+    if gift.how == "passed" or not has_memory(now) or now.is_conj() or now.is_neg():
+        return False
+    value = gift.value
+    if now.shape != value.shape or now.dtype != value.dtype:
+        return False
+    if gift.how == "made" and has_memory(value) and not now.is_quantized:
+        memory, kept = now.untyped_storage(), value.untyped_storage()
+        if memory.nbytes() != kept.nbytes() or now.stride() != value.stride():
+            return False
+        memory.copy_(kept)
+        return True
+    now.data.copy_(value)
+    return True
+
+
+class _StandIn(torch.autograd.Function):
+    """Another value in the place of a tensor; gradients go to the tensor."""
+
+    @staticmethod
+    def forward(_ctx: FunctionCtx, _now: Tensor, value: Tensor) -> Tensor:
+        return value
+
+    @staticmethod
+    def backward(_ctx: FunctionCtx, *grads: Tensor) -> tuple[Tensor, None]:
+        return grads[0], None
+
+
+def _standing_in(now: Tensor, value: Tensor) -> Tensor:
+    if now.requires_grad and now.shape == value.shape:
+        with torch.enable_grad():
+            value = _StandIn.apply(now, value)  # type: ignore[no-untyped-call]
+    if type(now) not in (Tensor, nn.Parameter):
+        value = value.as_subclass(type(now))
+        value.__dict__.update(now.__dict__)
+    return value
+
+
+def _version(tensor: Tensor) -> int:
+    return -1 if tensor.is_inference() else tensor._version
+
+
+@contextmanager
+def _plainly() -> Iterator[None]:
+    """Our own arithmetic in the middle of a forward."""
+    with torch.no_grad(), torch._C.DisableTorchFunction():
+        yield
