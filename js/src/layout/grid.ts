@@ -1,0 +1,176 @@
+/** The cell of every stage: bands of columns that read left to right, each with the trunk's lane on top. */
+
+import { breakRows, NEVER, type Range } from "./breaks";
+import { type Chain, type Columns, columns } from "./chains";
+import { type CardMetrics, GAP, MARGIN } from "./metrics";
+import type { Net } from "./net";
+import { groupTree } from "./tree";
+import type { LayoutGroup } from "./types";
+
+export interface Grid {
+  readonly rows: number;
+  readonly columns: number;
+  readonly row: readonly number[];
+  readonly column: readonly number[];
+  /** Stage at `row * columns + column`, or -1. */
+  readonly cell: readonly number[];
+  /** Of each row: its band, and the first row of that band. */
+  readonly band: readonly number[];
+  readonly firstRow: readonly number[];
+  /** Bands of the trunk; stages without links follow in a band of their own. */
+  readonly bands: number;
+  readonly folded: ReadonlySet<number>;
+}
+
+const GROUP_CUT = 40;
+const LINK_CUT = 1.5;
+const LINK_CUT_MOST = 8;
+
+export function makeGrid(
+  net: Net,
+  groups: readonly LayoutGroup[],
+  card: CardMetrics,
+  canvas: { readonly width: number; readonly height: number },
+): Grid {
+  const flat = columns(net);
+  const tree = groupTree(net.stages, groups);
+  const perRow = Math.max(1, Math.floor((canvas.width - 2 * MARGIN + GAP) / (card.width + GAP)));
+  const ranges = breakRows({
+    count: flat.count,
+    cost: breakCosts(net, flat, tree.members),
+    lanes: (range) => 1 + Math.max(0, ...packLanes(piecesIn(net, flat, range))),
+    levels: tree.levels,
+    extraRows: Math.ceil(flat.isolated.length / perRow),
+    card,
+    canvas,
+  });
+  return place(net, { ...flat, column: pullInputs(net, flat, ranges) }, flat.count > 0 ? ranges : [], perRow);
+}
+
+function breakCosts(net: Net, flat: Columns, members: ReadonlyMap<string, readonly number[]>): number[] {
+  const crossing = new Array<number>(flat.count + 1).fill(0);
+  for (const { source, target } of net.links) {
+    const [a, b] = [flat.column[source]!, flat.column[target]!];
+    crossing[Math.min(a, b) + 1]!++;
+    crossing[Math.max(a, b) + 1]!--;
+  }
+  for (let column = 1; column <= flat.count; column++) crossing[column]! += crossing[column - 1]!;
+  const cost = crossing.map((links) => Math.min(LINK_CUT_MOST, LINK_CUT * Math.max(0, links - 1)));
+  for (const nodes of members.values()) {
+    const at = nodes.map((node) => flat.column[node]!);
+    const [first, last] = [Math.min(...at), Math.max(...at)];
+    for (let column = first + 1; column <= last; column++) cost[column]! += GROUP_CUT;
+  }
+  for (const { first, last } of flat.blocks)
+    for (let column = first + 1; column <= last; column++) cost[column] = NEVER;
+  return cost;
+}
+
+/** An extra input that is first read in a later band starts in that band, where its chain has room. */
+function pullInputs(net: Net, flat: Columns, ranges: readonly Range[]): number[] {
+  const column = flat.column.slice();
+  const bandOf = (at: number): number => ranges.findIndex((range) => at < range.end);
+  for (const { nodes } of flat.chains) {
+    if (nodes.some((node) => net.into[node]!.some((link) => !nodes.includes(link.source)))) continue;
+    let room = Number.POSITIVE_INFINITY;
+    let read = Number.POSITIVE_INFINITY;
+    for (const node of nodes) {
+      for (const link of net.out[node]!) {
+        if (nodes.includes(link.target)) continue;
+        room = Math.min(room, flat.column[link.target]! - flat.column[node]! - 1);
+        read = Math.min(read, flat.column[link.target]!);
+      }
+    }
+    if (!Number.isFinite(read)) continue;
+    const shift = ranges[bandOf(read)]!.start - column[nodes[0]!]!;
+    if (shift > 0 && shift <= room) for (const node of nodes) column[node] = column[node]! + shift;
+  }
+  return column;
+}
+
+interface Piece {
+  readonly nodes: readonly number[];
+  readonly first: number;
+  readonly last: number;
+}
+
+/** The part of a chain in a band, with the cells that its way in and its way out need. */
+function pieceIn(net: Net, column: readonly number[], chain: Chain, range: Range): Piece | null {
+  const inside = (at: number): boolean => at >= range.start && at < range.end;
+  const nodes = chain.nodes.filter((node) => inside(column[node]!));
+  if (nodes.length === 0) return null;
+  let first = column[nodes[0]!]!;
+  let last = column[nodes.at(-1)!]!;
+  if (chain.folded) return { nodes, first, last };
+  for (const link of net.into[nodes[0]!]!) {
+    const from = column[link.source]!;
+    if (link.kind === "main" && inside(from)) first = Math.min(first, from + 1);
+  }
+  if (nodes.at(-1) === chain.nodes.at(-1)) {
+    for (const link of net.out[nodes.at(-1)!]!)
+      if (inside(column[link.target]!)) last = Math.max(last, column[link.target]!);
+  }
+  return { nodes, first, last };
+}
+
+/** Short pieces lie nearest to the trunk: what forks and joins inside a longer branch then crosses nothing. */
+function packLanes(pieces: readonly Piece[]): number[] {
+  const order = pieces.map((_, index) => index);
+  const span = (piece: Piece): number => piece.last - piece.first;
+  order.sort((a, b) => span(pieces[a]!) - span(pieces[b]!) || pieces[a]!.nodes[0]! - pieces[b]!.nodes[0]!);
+  const taken: Piece[][] = [];
+  const lane = new Array<number>(pieces.length).fill(0);
+  for (const index of order) {
+    const piece = pieces[index]!;
+    let at = 0;
+    while (taken[at]?.some((other) => other.first <= piece.last && piece.first <= other.last)) at++;
+    taken[at] = [...(taken[at] ?? []), piece];
+    lane[index] = at + 1;
+  }
+  return lane;
+}
+
+function piecesIn(net: Net, flat: Columns, range: Range): Piece[] {
+  return flat.chains.flatMap((chain) => pieceIn(net, flat.column, chain, range) ?? []);
+}
+
+function place(net: Net, flat: Columns, ranges: readonly Range[], perRow: number): Grid {
+  const row = new Array<number>(net.stages.length).fill(0);
+  const column = flat.column.slice();
+  const band: number[] = [];
+  const firstRow: number[] = [];
+  const addRows = (count: number, index: number): void => {
+    const first = band.length;
+    for (let added = 0; added < count; added++) {
+      band.push(index);
+      firstRow.push(first);
+    }
+  };
+  ranges.forEach((range, index) => {
+    const pieces = piecesIn(net, flat, range);
+    const lanes = packLanes(pieces);
+    const top = band.length;
+    pieces.forEach((piece, at) => {
+      for (const node of piece.nodes) row[node] = top + lanes[at]!;
+    });
+    for (const node of net.trunk)
+      if (flat.column[node]! >= range.start && flat.column[node]! < range.end) row[node] = top;
+    addRows(1 + Math.max(0, ...lanes), index);
+  });
+  const width = Math.max(Math.min(flat.isolated.length, perRow), ...ranges.map((range) => range.end - range.start));
+  net.stages.forEach((_, node) => {
+    const at = flat.column[node]!;
+    column[node] = at - (ranges.find((range) => at < range.end)?.start ?? 0);
+  });
+  flat.isolated.forEach((node, index) => {
+    if (index % width === 0) addRows(1, ranges.length);
+    row[node] = band.length - 1;
+    column[node] = index % width;
+  });
+  const cell = new Array<number>(band.length * width).fill(-1);
+  net.stages.forEach((_, node) => {
+    cell[row[node]! * width + column[node]!] = node;
+  });
+  const folded = new Set(flat.chains.flatMap((chain) => (chain.folded ? chain.nodes : [])));
+  return { rows: band.length, columns: width, row, column, cell, band, firstRow, bands: ranges.length, folded };
+}

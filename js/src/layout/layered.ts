@@ -1,0 +1,106 @@
+/** Rows that read left to right (one row, or several), and the single column of a narrow canvas. */
+
+import { assignTracks, corners, type Lines, NO_LINES, type Scene, spreadPorts } from "./draw";
+import { type Frame, makeFrame } from "./frame";
+import { type Grid, makeGrid } from "./grid";
+import { headerOf } from "./headers";
+import { type CardMetrics, fit } from "./metrics";
+import type { Net } from "./net";
+import { type LabelKind, placeLabels } from "./labels";
+import { drawEdge } from "./path";
+import { groupPieces, type Piece } from "./pieces";
+import { columnRoutes, type Route, routeAll, type Side } from "./routes";
+import { groupTree } from "./tree";
+import type { EdgePath, GroupBox, Layout, LayoutGroup } from "./types";
+
+export interface Canvas {
+  readonly width: number;
+  readonly height: number;
+}
+
+export function layered(net: Net, groups: readonly LayoutGroup[], card: CardMetrics, canvas: Canvas): Layout {
+  const grid = makeGrid(net, groups, card, canvas);
+  const pieces = groupPieces(grid, groupTree(net.stages, groups));
+  const scene = { grid, card, pieces, routes: routeAll(net, grid, pieces) };
+  const { frame, lines } = settle(scene, (side) => side === "top" || side === "bottom");
+  const scale = fit(frame.width, frame.height, canvas);
+  const slack = Math.max(0, (canvas.width / scale - frame.width) / Math.max(1, grid.columns - 1));
+  const loose = makeFrame(grid, card, pieces, lines.channels, slack);
+  return { mode: grid.bands > 1 ? "wrap" : "row", scale, ...finish(net, scene, loose, lines) };
+}
+
+/** One card below the other, in order of execution. Only the width matters: the canvas pans downwards. */
+export function downwards(net: Net, groups: readonly LayoutGroup[], card: CardMetrics, canvas: Canvas): Layout {
+  const grid = columnGrid(net.stages.length);
+  const pieces = groupPieces(grid, groupTree(net.stages, groups));
+  const scene = { grid, card, pieces, routes: columnRoutes(net) };
+  const { frame, lines } = settle(scene, (side) => side === "left" || side === "right");
+  const scale = fit(frame.width, frame.height, { width: canvas.width, height: Number.POSITIVE_INFINITY });
+  return { mode: "column", scale, ...finish(net, scene, frame, lines) };
+}
+
+function columnGrid(rows: number): Grid {
+  const index = Array.from({ length: rows }, (_, row) => row);
+  const zero = index.map(() => 0);
+  return {
+    rows,
+    columns: rows > 0 ? 1 : 0,
+    row: index,
+    column: zero,
+    cell: index,
+    band: zero,
+    firstRow: zero,
+    bands: 1,
+    folded: new Set(),
+  };
+}
+
+/** Lines need room, and room moves lines: the second round orders them where they really are. */
+function settle(scene: Scene, spread: (side: Side) => boolean): { frame: Frame; lines: Lines } {
+  const { grid, card, pieces } = scene;
+  let frame = makeFrame(grid, card, pieces, NO_LINES.channels, 0);
+  let lines: Lines = { ...NO_LINES, ports: spreadPorts(scene, frame, NO_LINES, spread) };
+  for (let round = 0; round < 2; round++) {
+    lines = assignTracks(scene, frame, lines);
+    frame = makeFrame(grid, card, pieces, lines.channels, 0);
+  }
+  return { frame, lines };
+}
+
+type Finished = Pick<Layout, "size" | "width" | "height" | "cards" | "groups" | "edges">;
+
+function finish(net: Net, scene: Scene, frame: Frame, lines: Lines): Finished {
+  const { grid, card, pieces, routes } = scene;
+  const cards = net.stages.map((stage, node) => {
+    const [x, y] = [frame.x[grid.column[node]!]!, frame.y[grid.row[node]!]!];
+    const port = { y: y + card.port, left: x, right: x + card.width };
+    return { id: stage.id, x, y, width: card.width, height: card.height, port, row: grid.row[node]! };
+  });
+  const lined = routes.map((route) => ({ route, points: corners(scene, frame, lines, route), label: labelOf(route) }));
+  const labels = placeLabels(lined);
+  const edges: EdgePath[] = lined.map(({ route, points }, index) =>
+    drawEdge({ id: route.link.id, points, label: labels[index]!, joins: route.joins }),
+  );
+  return {
+    size: card.size,
+    width: frame.width,
+    height: frame.height,
+    cards,
+    groups: groupBoxes(pieces, frame, edges),
+    edges,
+  };
+}
+
+/** Of a bundle only an edge's own run along a lane can carry a word. */
+function labelOf({ link, steps, shared, exit, entry }: Route): LabelKind | null {
+  if (link.kind === "main" || (exit === entry && (exit === "left" || exit === "right"))) return null;
+  if (steps.length > 0) return shared ? null : "on";
+  return exit === "right" && (!shared || entry === "bottom") ? "start" : null;
+}
+
+function groupBoxes(pieces: readonly Piece[], frame: Frame, edges: readonly EdgePath[]): GroupBox[] {
+  return pieces.map((piece) => {
+    const box = frame.box(piece);
+    return { id: piece.group, ...box, header: headerOf(box, edges) };
+  });
+}
