@@ -78,8 +78,12 @@ class DataflowTracer(TorchFunctionMode):
         result: Any,
     ) -> None:
         written = [t for t, v in zip(operands, versions, strict=True) if (-1 if t.is_inference() else t._version) != v]
-        if not written and operands and operands[0].is_inference():
-            written = _written_by_name(name, operands, kwargs)
+        if operands and not name.startswith("_foreach_"):
+            named = _written_by_name(name, operands, kwargs)
+            if not written and operands[0].is_inference():
+                written = named
+            elif len(written) > 1 and named:
+                written = _without_neighbours(written, named)
         if name == "__set__" and name_of(func) == "data" and len(args) == 2:
             self._book.provenance.tag(args[0], self._record(func, name, args, kwargs, operands[1:], (args[0],)))
         elif written:
@@ -140,11 +144,12 @@ class DataflowTracer(TorchFunctionMode):
                 self._book.provenance.write(tensor, op, None)
             return
         target = _item(args) if name == "__setitem__" else None
-        read = list(operands)
-        if "out" in kwargs or name in OVERWRITE or target is not None:
-            read = [t for t in operands if not any(t is w for w in written)]
-        elif name == "__setitem__":
-            target = None
+        if "out" in kwargs:
+            read = _tensors(args, {key: value for key, value in kwargs.items() if key != "out"})
+        elif name in OVERWRITE or target is not None:
+            read = operands[1:]
+        else:
+            read = operands
         op = self._record(func, name, args, kwargs, read, tuple(written), kind="write")
         for tensor in written:
             self._book.provenance.write(tensor, op, target)
@@ -200,6 +205,19 @@ def _written_by_name(name: str, operands: list[Tensor], kwargs: dict[str, Any]) 
         return [out] if isinstance(out, Tensor) else list(out)
     in_place = name == "__setitem__" or (name.endswith("_") and not name.endswith("__")) or kwargs.get("inplace") is True
     return operands[:1] if in_place else []
+
+
+def _without_neighbours(written: list[Tensor], named: list[Tensor]) -> list[Tensor]:
+    """Views of one tensor count their versions together: of those, only the named ones were written to."""
+    memory = {_storage(t) for t in named}
+    return [t for t in written if any(t is n for n in named) or _storage(t) not in memory]
+
+
+def _storage(tensor: Tensor) -> int:
+    try:
+        return int(tensor.untyped_storage()._cdata)
+    except (RuntimeError, NotImplementedError):
+        return id(tensor)
 
 
 def _tensors(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Tensor]:
