@@ -7,7 +7,7 @@
  */
 import { batch, type ReadonlySignal, signal } from "@preact/signals-core";
 import { Clocks } from "./clocks";
-import type { TileInfo, TileRequest, Tiles, Wanted } from "./protocol";
+import type { Status, TileInfo, TileRequest, Tiles, Wanted } from "./protocol";
 import { TileCache } from "./tilecache";
 import { tileValues } from "./wire";
 
@@ -38,8 +38,8 @@ export interface Interest {
   readonly silent: ReadonlySignal<boolean>;
   /** A batch from the kernel. */
   accept(tiles: Tiles): void;
-  /** The kernel has spoken; `idle` says that it has nothing left to do. */
-  heard(idle: boolean): void;
+  /** The kernel has spoken. Idle: it has nothing left to do; after an error it will not answer what it was asked. */
+  heard(state: Status["state"]): void;
   /** `wanted` as another client of the same model wrote it. */
   overtaken(wanted: Wanted): void;
   /** Forgets errors and asks again for everything that is lacking. */
@@ -131,12 +131,16 @@ class Store implements Interest {
     });
   }
 
-  heard(idle: boolean): void {
-    this.#kernelIdle = idle;
+  heard(state: Status["state"]): void {
+    this.#kernelIdle = state === "idle";
     this.silent.value = false;
     this.#clocks.stop("silent");
     this.#clocks.stop("lost");
-    this.#expect();
+    if (state !== "error" && state !== "stale") return this.#expect();
+    // The same is not asked again before `retry`, but other interest goes out.
+    this.#inFlight = 0;
+    this.#calm();
+    this.#flush();
   }
 
   overtaken(wanted: Wanted): void {

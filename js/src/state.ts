@@ -47,6 +47,8 @@ export interface WidgetState extends Signals {
   readonly problem: ReadonlySignal<string>;
   /** False where the host knows that no kernel will answer. */
   readonly kernel: boolean;
+  /** `status.beat` of the last error that the reader has put aside. */
+  readonly dismissed: Signal<number>;
   /** Writes a trait; the signal follows through the model's change event. */
   write<K extends Writable>(name: K, value: Traits[K]): void;
 }
@@ -97,9 +99,10 @@ export function createWidgetState(model: Model, end: AbortSignal): WidgetState {
     end.addEventListener("abort", () => model.off(`change:${name}`, changed), { once: true });
   }
   return {
-    ...(signals as unknown as Omit<WidgetState, "problem" | "kernel" | "write">),
+    ...(signals as unknown as Omit<WidgetState, "problem" | "kernel" | "dismissed" | "write">),
     problem: computed(() => Object.values(problems.value)[0] ?? ""),
     kernel: model.kernel !== false,
+    dismissed: signal(Number.NaN),
     write(name, value) {
       if (end.aborted) return;
       model.set(name, value);
@@ -119,17 +122,23 @@ export const NO_HOVER: Hover = { kind: "nothing" };
 export interface Probe {
   readonly stage: string;
   readonly leaf: string;
-  /** "ch 21", "head 3", "feature 7", or "" for a slice without siblings. */
+  /** "channel 21", "head 3", "feature 7", or "" for a slice without siblings. */
   readonly part: string;
   /** Indices into the full-size slice, outermost first: (row, column), or one index of a vector. */
   readonly position: readonly number[];
   readonly value: number | null;
   /** False: read from a pooled or quantised picture, so "≈". */
   readonly exact: boolean;
+  /** Values of all channels at this place, where the picture shows several at once (a photo). */
+  readonly channels?: readonly number[];
+  /** What else is known: "RGB 182 140 90". */
+  readonly note?: string;
 }
 
 export interface ViewState {
   readonly viewport: Signal<Viewport>;
+  /** The viewport follows the layout; false once the reader has zoomed or moved. */
+  readonly fitted: Signal<boolean>;
   readonly level: Signal<Level>;
   /** Of the canvas, CSS px. */
   readonly size: Signal<Size>;
@@ -151,6 +160,7 @@ export interface ViewState {
 export function createViewState(): ViewState {
   return {
     viewport: signal(IDENTITY),
+    fitted: signal(true),
     level: signal<Level>("middle"),
     size: signal<Size>({ width: 0, height: 0 }),
     hover: signal<Hover>(NO_HOVER),
@@ -203,10 +213,14 @@ export type Condition = Status["state"] | "no-kernel";
 
 export function conditionOf({ widget, interest }: Pick<ViewContext, "widget" | "interest">): Condition {
   if (!widget.kernel) return "no-kernel";
-  const { state, error } = widget.status.value;
-  if (widget.problem.value !== "" || error !== null || state === "error") return "error";
+  const { state, error, beat } = widget.status.value;
+  if (widget.problem.value !== "") return "error";
+  if (beat !== widget.dismissed.value) {
+    if (state === "stale") return "stale";
+    if (error !== null || state === "error") return "error";
+  }
   if (interest.silent.value) return "no-kernel";
-  if (state !== "idle") return state;
+  if (state === "busy" || state === "waiting") return state;
   if (interest.slow.value) return "waiting";
   return widget.graph.value?.failure ? "error" : "idle";
 }

@@ -52,6 +52,24 @@ export function valueAt(plane: Plane, row: number, column: number): number {
   return plane.kind === "codes" ? decode(plane.codes[i]!, plane.low, plane.high) : plane.values[i]!;
 }
 
+const ranges = new WeakMap<Plane, { readonly low: number; readonly high: number }>();
+
+/** Least and greatest finite value; 0 and 0 where there is none. */
+export function planeRange(plane: Plane): { readonly low: number; readonly high: number } {
+  const before = ranges.get(plane);
+  if (before !== undefined) return before;
+  let [low, high] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  for (let i = 0; i < plane.rows * plane.columns; i++) {
+    const value = valueAt(plane, 0, i);
+    if (!Number.isFinite(value)) continue;
+    low = Math.min(low, value);
+    high = Math.max(high, value);
+  }
+  const range = low <= high ? { low, high } : { low: 0, high: 0 };
+  ranges.set(plane, range);
+  return range;
+}
+
 /** Index range [from, to) and the weights of its ends, of output cell `i` when `size` cells become `out`. */
 function span(i: number, size: number, out: number): { from: number; to: number; first: number; last: number } {
   const start = (i * size) / out;

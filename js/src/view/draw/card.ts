@@ -1,0 +1,168 @@
+/** A stage as a card: name, type, picture, shape, histogram, range. Sizes as in the drawing system. */
+import { brief, sampleShape } from "../../format";
+import type { Card, CardSize } from "../../layout/types";
+import type { StageInfo, Summary } from "../../protocol";
+import type { Level } from "../../viewport";
+import { type Child, svg } from "../dom";
+import { hatch, histogram, sentence, warning, zerosText } from "./marks";
+import type { Drawing } from "./picture";
+import type { Box, Cell } from "./plan";
+import { fitText, label, type Measure } from "./text";
+
+export const INSET = 7;
+const HEAD = 33;
+/** Below the picture box: shape, histogram and range; the shape alone on a compact card. */
+const FOOT: Readonly<Record<CardSize, number>> = { small: 49, large: 49, compact: 23 };
+/** Zoom from which a card is "near"; its text then takes this much less of the card. */
+const NEAR = 1.6;
+/** Values up to this many make no histogram worth drawing. */
+const HISTOGRAM_FROM = 65;
+/** Share of exact zeros in a vector that is pointed out. */
+const ZEROS_FROM = 0.5;
+
+export interface CardStyle {
+  readonly size: CardSize;
+  readonly level: Level;
+  readonly card: Card;
+  readonly measure: Measure;
+  /** Zoom in coarse steps: how much of a name fits. */
+  readonly k: number;
+  /** Of a picture that is not there: still to come, or being made now. */
+  readonly waiting: "queued" | "now";
+  /** A better picture is on its way and the kernel is slow. */
+  readonly late: boolean;
+  /** The kernel could not give a better picture. */
+  readonly failed: boolean;
+}
+
+/** Picture box of a card, relative to the card. */
+export function pictureBox({ size, level, card }: Pick<CardStyle, "size" | "level" | "card">): Cell {
+  const shrink = level === "near" ? NEAR : 1;
+  const [x, y] = [INSET / shrink, HEAD / shrink];
+  return { x, y, width: card.width - 2 * x, height: card.height - y - FOOT[size] / shrink };
+}
+
+/** What a reader should be warned of, in the fewest letters; "" when nothing. */
+export function alarmText(stage: StageInfo, summary: Summary | undefined): string {
+  const statistics = summary?.statistics;
+  if (!summary || !statistics || stage.kind === "input") return "";
+  if (statistics.nan > 0) return "NaN";
+  if (statistics.inf > 0) return "Inf";
+  if (summary.ranking !== null && summary.ranking.dead > 0) return String(summary.ranking.dead);
+  if (summary.picture.kind === "vector" && statistics.count >= HISTOGRAM_FROM && statistics.zeros >= ZEROS_FROM)
+    return zerosText(statistics.zeros);
+  return "";
+}
+
+export const isAlarming = (summary: Summary | undefined): boolean =>
+  summary?.statistics != null && summary.statistics.nan + summary.statistics.inf > 0;
+
+const typeText = (stage: StageInfo): string => [stage.type_name, stage.detail].filter(Boolean).join(" ");
+
+/** The shape of the first leaf, and how many more there are. */
+export function shapeOf(stage: StageInfo, summaries: readonly Summary[]): string {
+  const shape = summaries[0]?.shape ?? stage.leaves[0]?.shape;
+  if (shape === undefined) return "";
+  const more = Math.max(stage.leaves.length, summaries.length) - 1;
+  return sampleShape(shape) + (more > 0 ? ` +${more}` : "");
+}
+
+/** Text keeps its size on screen above 100 %: a group that is scaled back around its origin. */
+export const steady = (x: number, y: number, ...children: readonly Child[]): SVGGElement =>
+  svg("g", { transform: `translate(${x} ${y})` }, svg("g", { class: "nf-steady" }, ...children));
+
+function head(stage: StageInfo, summary: Summary | undefined, style: CardStyle): Child[] {
+  const { measure } = style;
+  const room = style.card.width * Math.max(1, style.k) - 2 * INSET;
+  const alarm = alarmText(stage, summary);
+  const alarmWidth = alarm === "" ? 0 : measure(alarm, "code", 10);
+  const taken = alarm === "" ? 0 : alarmWidth + 16;
+  const expander = stage.expandable ? 16 : 0;
+  const name = fitText(stage.label, room - expander, (text) => measure(text, "code", 11, 600));
+  const type = fitText(typeText(stage), room - taken, (text) => measure(text, "ui", 10));
+  const corner: Child[] = [];
+  if (alarm !== "") corner.push(warning(-INSET, 27, alarm, alarmWidth));
+  if (stage.expandable) corner.push(expandButton(stage));
+  return [
+    steady(0, 0, label(INSET, 15, name, { class: "nf-name" }), label(INSET, 27, type, { class: "nf-type" })),
+    corner.length > 0 && steady(style.card.width, 0, ...corner),
+  ];
+}
+
+function expandButton(stage: StageInfo): SVGGElement {
+  return svg(
+    "g",
+    { class: "nf-expand", "data-expand": stage.id },
+    svg("title", {}, `Show what is inside ${stage.label} (key e)`),
+    svg("rect", { x: -22, y: 3, width: 18, height: 18, class: "nf-hit" }),
+    svg("path", { d: "M-16.5 11.5h7M-13 8v7" }),
+  );
+}
+
+function foot(stage: StageInfo, summaries: readonly Summary[], style: CardStyle): Child[] {
+  const { card, size, measure } = style;
+  const summary = summaries[0];
+  const room = card.width * Math.max(1, style.k) - 2 * INSET;
+  const shape = fitText(shapeOf(stage, summaries), room, (text) => measure(text, "code", 11));
+  const rise = FOOT[size] - 15;
+  const left: Child[] = [label(INSET, -rise, shape, { class: "nf-shape" })];
+  if (size === "compact") return [steady(0, card.height, ...left)];
+  const { statistics, histogram: bins } = summary ?? { statistics: null, histogram: null };
+  const parts: Child[] = [];
+  if (statistics !== null && statistics.count > 0) {
+    left.push(label(INSET, -4, brief(statistics.min), { class: "nf-range" }));
+    const right = label(-INSET, -4, brief(statistics.max), { class: "nf-range", "text-anchor": "end" });
+    parts.push(steady(card.width, card.height, right));
+  }
+  if (bins !== null && statistics !== null && statistics.count >= HISTOGRAM_FROM) {
+    const drawn = histogram(bins, INSET, -28, card.width - 2 * INSET, 12);
+    const flat = svg("g", { class: "nf-steady-height" }, drawn);
+    parts.push(svg("g", { transform: `translate(0 ${card.height})` }, flat));
+  }
+  return [steady(0, card.height, ...left), ...parts];
+}
+
+const rounded = (card: Card): SVGRectElement =>
+  svg("rect", { class: "nf-card", x: 0.5, y: 0.5, width: card.width - 1, height: card.height - 1, rx: 5 });
+
+/** In the upper right of the picture: three dots for asked but not there, a cross for asked in vain. */
+function tag(card: Card, kind: "late" | "failed"): SVGGElement {
+  const dots = [0, 1, 2].map((i) => svg("circle", { cx: card.width - 20.5 + i * 4.5, cy: 41, r: 1.2 }));
+  const cross = svg("path", { d: `M${card.width - 19} 38l6 6m0 -6l-6 6` });
+  const frame = svg("rect", { x: card.width - 25.5, y: 34.5, width: 19, height: 13, rx: 3 });
+  return svg("g", { class: `nf-tag nf-${kind}` }, frame, ...(kind === "late" ? dots : [cross]));
+}
+
+/** What stands in the picture box when there is no summary. */
+export function placeholder(stage: StageInfo, box: Box, style: CardStyle): SVGGElement {
+  const side = Math.min(box.width, box.height) * 0.8;
+  const square = { x: 0, y: (box.height - side) / 2, width: side, height: side };
+  const middle = `translate(${side / 2} ${box.height / 2})`;
+  if (stage.status === "raised")
+    return svg("g", { class: "nf-failed" }, svg("path", { d: "M-8 -8l16 16M8 -8l-16 16", transform: middle }));
+  const lines = hatch(square.x, square.y, side, side, style.waiting !== "now");
+  if (stage.status === "not-run") return svg("g", {}, lines, sentence("not called", square, style.measure));
+  if (style.waiting !== "now") return svg("g", {}, lines);
+  const ring = svg("circle", { class: "nf-ring", r: 9, pathLength: 100, transform: middle });
+  return svg("g", { class: "nf-now" }, lines, ring);
+}
+
+export interface CardParts {
+  readonly stage: StageInfo;
+  readonly summaries: readonly Summary[];
+  /** The picture, its origin at the picture box; null for a stage without a summary. */
+  readonly drawing: Drawing | null;
+}
+
+/** Children of a stage's element at middle and near zoom. */
+export function drawCard({ stage, summaries, drawing }: CardParts, style: CardStyle): Child[] {
+  const box = pictureBox(style);
+  const picture = drawing?.element ?? placeholder(stage, box, style);
+  return [
+    rounded(style.card),
+    ...head(stage, summaries[0], style),
+    svg("g", { class: "nf-picture", transform: `translate(${box.x} ${box.y})` }, picture),
+    ...foot(stage, summaries, style),
+    (style.late || style.failed) && tag(style.card, style.failed ? "failed" : "late"),
+  ];
+}

@@ -1,0 +1,153 @@
+/** Small drawings of a card: histogram, bars, hatch, signs. Data in, SVG out. */
+import type { Histogram, Picture } from "../../protocol";
+import { brief, percent } from "../../format";
+import { svg } from "../dom";
+import { type Face, fitText, label, type Measure, wrapText } from "./text";
+
+const at = (value: number): string => value.toFixed(2);
+
+/**
+ * Log counts of 64 bins as two areas, cool below zero and warm above, with a tick at zero where the range holds it.
+ */
+export function histogram(data: Histogram, x: number, y: number, width: number, height: number): SVGGElement {
+  const { low, high, counts } = data;
+  const tallest = Math.max(1, ...counts.map(Math.log1p));
+  const step = width / Math.max(1, counts.length);
+  const paths = { cool: "", warm: "" };
+  counts.forEach((number, i) => {
+    if (number === 0) return;
+    const middle = low + ((high - low) * (i + 0.5)) / counts.length;
+    const bar = Math.max(0.75, (Math.log1p(number) / tallest) * height);
+    // A hair of overlap keeps the paper from shining through between bins.
+    const path = `M${at(x + step * i)} ${at(y + height)}v${at(-bar)}h${at(step + 0.02)}v${at(bar)}z`;
+    paths[middle < 0 ? "cool" : "warm"] += path;
+  });
+  const zero = high > low ? Math.round(x + (width * (0 - low)) / (high - low)) + 0.5 : null;
+  return svg(
+    "g",
+    { class: "nf-histogram", "aria-hidden": "true" },
+    svg("path", { class: "nf-cool", d: paths.cool }),
+    svg("path", { class: "nf-warm", d: paths.warm }),
+    svg("path", { class: "nf-base", d: `M${at(x)} ${at(y + height + 0.5)}h${at(width)}` }),
+    zero !== null && low <= 0 && high >= 0 && svg("path", { class: "nf-zero", d: `M${zero} ${at(y + height - 2)}v5` }),
+  );
+}
+
+/** Diagonal lines in a frame: something is absent or yet to come. */
+export function hatch(x: number, y: number, width: number, height: number, dashed: boolean): SVGGElement {
+  const STEP = 8;
+  let d = "";
+  for (let s = STEP; s < width + height; s += STEP) {
+    const [x1, y1] = s <= height ? [0, s] : [s - height, height];
+    const [x2, y2] = s <= width ? [s, 0] : [width, s - width];
+    d += `M${at(x + x1)} ${at(y + y1)}L${at(x + x2)} ${at(y + y2)}`;
+  }
+  return svg(
+    "g",
+    { class: "nf-hatch" },
+    svg("path", { d }),
+    svg("rect", { x, y, width, height, class: dashed ? "nf-dashed" : "nf-frame" }),
+  );
+}
+
+/** Lines of words in the middle of a box. */
+export function sentence(text: string, box: DOMRectInit & { width: number; height: number }, measure: Measure) {
+  const LINE = 13;
+  const lines = wrapText(text, box.width - 8, Math.max(1, Math.floor(box.height / LINE)), (t) => measure(t, "ui", 10));
+  const top = (box.y ?? 0) + (box.height - lines.length * LINE) / 2 + 10;
+  const middle = (box.x ?? 0) + box.width / 2;
+  const attributes = { class: "nf-small nf-halo", "text-anchor": "middle" };
+  return svg("g", {}, ...lines.map((line, i) => label(middle, top + i * LINE, line, attributes)));
+}
+
+/** Best classes as bars, best first. Probabilities against 1, other scores against the largest. */
+export function classBars(
+  picture: Extract<Picture, { kind: "classes" }>,
+  rows: number,
+  width: number,
+  height: number,
+  measure: Measure,
+): SVGGElement {
+  const ROW = 17.2;
+  const entries = picture.entries.slice(0, rows);
+  const likely = entries.every(({ value }) => value !== null && value >= 0 && value <= 1);
+  const full = likely ? 1 : Math.max(1e-12, ...entries.map(({ value }) => Math.abs(value ?? 0)));
+  const top = (height - entries.length * ROW) / 2;
+  const drawn = entries.map(({ name, index, value }, i) => {
+    const y = top + i * ROW;
+    const number = value === null ? "–" : likely ? probability(value) : brief(value);
+    const room = width - measure(number, "code", 10) - 6;
+    const shown = fitText(name === "" ? `class ${index}` : name, room, (t) =>
+      measure(t, "ui", 10, i === 0 ? 600 : 400),
+    );
+    const bar = Math.max(1, (width * Math.abs(value ?? 0)) / full);
+    return svg(
+      "g",
+      { class: i === 0 ? "nf-class nf-best" : "nf-class" },
+      label(0, y + 9, shown, { class: "nf-small" }),
+      label(width, y + 9, number, { class: "nf-small nf-mono", "text-anchor": "end" }),
+      svg("rect", { x: 0, y: y + 11.5, width, height: 2.5, class: "nf-track" }),
+      svg("rect", { x: 0, y: y + 11.5, width: at(bar), height: 2.5, class: "nf-bar" }),
+    );
+  });
+  return svg("g", {}, ...drawn);
+}
+
+const probability = (value: number): string =>
+  value >= 0.995 ? "1.00" : value >= 0.01 ? value.toFixed(2).slice(1) : "<.01";
+
+/** Signed bars around a zero line. */
+export function vectorBars(values: ArrayLike<number>, width: number, height: number): SVGGElement {
+  const limit = Math.max(1e-300, ...Array.from(values, (value) => (Number.isFinite(value) ? Math.abs(value) : 0)));
+  const pitch = Math.min(14, width / values.length);
+  const zero = height / 2;
+  const paths = { cool: "", warm: "" };
+  for (let i = 0; i < values.length; i++) {
+    const value = values[i]!;
+    if (!Number.isFinite(value)) continue;
+    const bar = Math.max(0.5, (Math.abs(value) / limit) * zero);
+    const thick = Math.max(0.8, pitch - 0.5);
+    paths[value < 0 ? "cool" : "warm"] +=
+      `M${at(i * pitch)} ${at(zero)}v${at(value < 0 ? bar : -bar)}h${at(thick)}V${at(zero)}z`;
+  }
+  return svg(
+    "g",
+    {},
+    svg("path", { class: "nf-cool", d: paths.cool }),
+    svg("path", { class: "nf-warm", d: paths.warm }),
+    svg("path", { class: "nf-axis", d: `M0 ${at(zero + 0.5)}h${at(width)}` }),
+  );
+}
+
+/** Words in two columns with their positions. */
+export function wordColumns(words: readonly string[], width: number, height: number, measure: Measure): SVGGElement {
+  const LINE = 14;
+  const perColumn = Math.max(1, Math.floor(height / LINE));
+  const shown = words.slice(0, perColumn * 2);
+  const column = width / 2;
+  const short = (text: string, room: number, face: Face) => fitText(text, room, (t) => measure(t, face, 10));
+  const drawn = shown.flatMap((word, i) => {
+    const left = Math.floor(i / perColumn) * column;
+    const y = (i % perColumn) * LINE + 11;
+    const cut = i === shown.length - 1 && words.length > shown.length;
+    return [
+      label(left, y, String(i), { class: "nf-small nf-mono nf-faint" }),
+      label(left + 15, y, cut ? `… ${words.length}` : short(word, column - 16, "code"), { class: "nf-small nf-mono" }),
+    ];
+  });
+  return svg("g", {}, ...drawn);
+}
+
+/** Triangle and a count, right edge at `x`, baseline at `y`: dead channels, or how much is exactly zero. */
+export function warning(x: number, y: number, text: string, width: number): SVGGElement {
+  const left = x - width - 11;
+  return svg(
+    "g",
+    { class: "nf-warning" },
+    svg("path", { d: `M${at(left)} ${y}l4.5 -8l4.5 8z` }),
+    label(left + 11.5, y, text, { class: "nf-small nf-mono" }),
+  );
+}
+
+/** "61% 0": share of values that are exactly zero. */
+export const zerosText = (fraction: number): string => `${percent(fraction)} 0`;

@@ -1,0 +1,153 @@
+/** The slices that a picture shows, with the values that are there for them. */
+import type { Options, Picture, Summary } from "../../protocol";
+import { bytesOf, int32sOf } from "../../wire";
+import { mapPlanes, type Plane, planeOfCodes, valueAt } from "../canvas";
+
+/** One slice of a leaf, as a picture shows it. */
+export interface Slot {
+  /** Channel, head or feature; null for the whole plane. */
+  readonly channel: number | null;
+  /** [axis, index] into a volume. */
+  readonly slice: readonly [number, number] | null;
+  /** Rows and columns of the slice at full size. */
+  readonly full: readonly [number, number];
+  /** Leading entries of a 1-D answer that are not on the grid (special tokens). */
+  readonly skip: number;
+  /** "channel 21", "head 3", "feature 7", "" for a slice without siblings. */
+  readonly part: string;
+  /** Values from the overview; null where it holds none. */
+  readonly plane: Plane | null;
+}
+
+const memo = new WeakMap<Picture, readonly Plane[]>();
+
+/** Planes of a picture from its codes; made once, so that they can be told apart by identity. */
+function planesOf(picture: Picture): readonly Plane[] {
+  const before = memo.get(picture);
+  if (before !== undefined) return before;
+  const planes = makePlanes(picture);
+  memo.set(picture, planes);
+  return planes;
+}
+
+function makePlanes(picture: Picture): readonly Plane[] {
+  switch (picture.kind) {
+    case "maps":
+      return mapPlanes(picture);
+    case "vector":
+      return [planeOfCodes(picture, 1, picture.length)];
+    case "tokens": {
+      const maps = picture.maps === null ? [] : mapPlanes({ ...picture, ...picture.maps, kind: "maps" });
+      return [planeOfCodes(picture, picture.rows, picture.columns), ...maps];
+    }
+    case "volume": {
+      let start = 0;
+      return picture.planes.map((plane) => {
+        start += plane.rows * plane.columns;
+        return planeOfCodes(picture, plane.rows, plane.columns, start - plane.rows * plane.columns);
+      });
+    }
+    case "photo":
+    case "scalar":
+    case "classes":
+    case "nothing":
+      return [];
+    default:
+      return picture satisfies never;
+  }
+}
+
+/** Length of the axis that tells a leaf's maps apart. */
+export function channelCount(summary: Summary): number {
+  for (const name of ["channel", "head", "feature"]) {
+    const at = summary.axes.indexOf(name);
+    if (at >= 0) return summary.shape[at] ?? 1;
+  }
+  return summary.ranking?.count ?? (summary.picture.kind === "maps" ? summary.picture.channels.length : 1);
+}
+
+/** Channels in the order to show them: those of the picture first, then by rank; or by index. */
+export function channelOrder(
+  channels: readonly number[],
+  summary: Summary,
+  order: Options["channel_order"],
+  count: number,
+): readonly number[] {
+  const total = Math.max(channelCount(summary), channels.length);
+  const wanted = Math.min(count, total);
+  if (order === "index") return Array.from({ length: wanted }, (_, i) => i);
+  const seen = new Set(channels.slice(0, wanted));
+  if (seen.size < wanted && summary.ranking !== null)
+    for (const channel of int32sOf(summary.ranking.order)) if (seen.size < wanted) seen.add(channel);
+  for (let i = 0; seen.size < wanted && i < total; i++) seen.add(i);
+  return [...seen];
+}
+
+/** Up to `count` maps of the picture, in the wanted order. */
+export function mapSlots(summary: Summary, order: Options["channel_order"], count: number): readonly Slot[] {
+  const { picture } = summary;
+  if (picture.kind === "maps") {
+    const planes = planesOf(picture);
+    const word = summary.axes_kind === "attention" ? "head" : "channel";
+    return channelOrder(picture.channels, summary, order, count).map((channel) => ({
+      channel,
+      slice: null,
+      full: picture.size,
+      skip: 0,
+      part: `${word} ${channel}`,
+      plane: planes[picture.channels.indexOf(channel)] ?? null,
+    }));
+  }
+  if (picture.kind !== "tokens" || picture.maps === null || picture.grid === null) return [];
+  const planes = planesOf(picture).slice(1);
+  const { maps, grid, special } = picture;
+  return maps.channels.slice(0, count).map((channel, i) => ({
+    channel,
+    slice: null,
+    full: grid,
+    skip: special,
+    part: `feature ${channel}`,
+    plane: planes[i]!,
+  }));
+}
+
+/** The whole plane of tokens × features, or a vector as one row. */
+export function wholeSlot(picture: Extract<Picture, { kind: "tokens" | "vector" }>): Slot {
+  const full: readonly [number, number] = picture.kind === "tokens" ? picture.size : [1, picture.size];
+  return { channel: null, slice: null, full, skip: 0, part: "", plane: planesOf(picture)[0]! };
+}
+
+export function volumeSlots(picture: Extract<Picture, { kind: "volume" }>): readonly Slot[] {
+  const planes = planesOf(picture);
+  return picture.planes.map((plane, i) => {
+    const full = picture.size.filter((_, axis) => axis !== plane.axis) as unknown as readonly [number, number];
+    const slice = [plane.axis, plane.index] as const;
+    const part = `channel ${picture.channel} ${"zyx"[plane.axis]}=${plane.index}`;
+    return { channel: picture.channel, slice, full, skip: 0, part, plane: planes[i]! };
+  });
+}
+
+/** The plane of one colour channel of a photo: what a tile of it holds; the photo itself has no values. */
+export const photoSlot = (picture: Extract<Picture, { kind: "photo" }>, channel: number): Slot => ({
+  channel,
+  slice: null,
+  full: picture.size,
+  skip: 0,
+  part: `channel ${channel}`,
+  plane: null,
+});
+
+/** RGB bytes at a place given in fractions of height and width. */
+export function photoAt(picture: Extract<Picture, { kind: "photo" }>, v: number, u: number): readonly number[] {
+  const row = Math.min(picture.rows - 1, Math.floor(v * picture.rows));
+  const column = Math.min(picture.columns - 1, Math.floor(u * picture.columns));
+  const at = (row * picture.columns + column) * 3;
+  return [...bytesOf(picture.codes).subarray(at, at + 3)];
+}
+
+/** A vector folded into rows; what is left over of the last row is zero, the paper. */
+export function folded(plane: Plane, rows: number, columns: number): Plane {
+  const values = new Float64Array(rows * columns);
+  for (let i = 0; i < plane.rows * plane.columns; i++) values[i] = valueAt(plane, 0, i);
+  return { kind: "values", rows, columns, exact: plane.exact, values };
+}

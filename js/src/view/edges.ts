@@ -1,0 +1,158 @@
+/** Edges and groups: what lies under the cards. */
+import { sampleShape, viaText } from "../format";
+import { collapse } from "../graph";
+import type { EdgePath, GroupBox, Label } from "../layout/types";
+import type { EdgeInfo, GroupInfo } from "../protocol";
+import { watch } from "../state";
+import { on, setAttributes, svg } from "./dom";
+import { steady } from "./draw/card";
+import { fitText, label, type Measure } from "./draw/text";
+import type { Pane } from "./pane";
+
+const HEAD_LENGTH = 6.5;
+const HEAD_ANGLE = 0.48;
+
+/** Triangle with its tip at (x, y). */
+export function arrowHead(x: number, y: number, dx: number, dy: number): string {
+  const angle = Math.atan2(dy, dx);
+  const corner = (turn: number): string =>
+    `${(x - HEAD_LENGTH * Math.cos(angle + turn)).toFixed(2)} ${(y - HEAD_LENGTH * Math.sin(angle + turn)).toFixed(2)}`;
+  return `M${x} ${y}L${corner(HEAD_ANGLE)}L${corner(-HEAD_ANGLE)}z`;
+}
+
+/** "enc1 → dec1 · skip · cat(dim=1) · 64×128×128", with the labels of the two stages. */
+export function edgeText(edge: EdgeInfo, pane: Pick<Pane, "index">): string {
+  const name = (id: string): string => pane.index.value.stages.get(id)?.label ?? id;
+  const words = [`${name(edge.source)} → ${name(edge.target)}`, edge.kind, viaText(edge)];
+  if (edge.shape !== null) words.push(sampleShape(edge.shape));
+  if (edge.evidence === "inferred") words.push("inferred");
+  return words.filter(Boolean).join(" · ");
+}
+
+function edgeLabel(edge: EdgeInfo, place: Label, measure: Measure): SVGGElement | null {
+  const via = viaText(edge);
+  const shape = edge.shape === null ? "" : sampleShape(edge.shape);
+  const width = (text: string): number => measure(text, "code", 11);
+  const whole = [via, shape].filter(Boolean).join(" · ");
+  const text = width(whole) <= place.width ? whole : fitText(via === "" ? shape : via, place.width, width);
+  if (text === "") return null;
+  const drawn = label(0, place.placement === "on" ? 4 : -1, text, {
+    class: "nf-edge-label",
+    "text-anchor": place.anchor,
+  });
+  return steady(place.x, place.y, drawn);
+}
+
+function edgeParts(edge: EdgeInfo, path: EdgePath, pane: Pane): (Element | null)[] {
+  const { x, y, dx, dy } = path.arrow;
+  return [
+    svg("path", { class: "nf-edge-hit", d: path.path }),
+    svg("path", { class: "nf-edge-halo", d: path.path }),
+    svg("path", { class: "nf-edge-line", d: path.path, "stroke-dashoffset": path.dash }),
+    svg("path", { class: "nf-edge-head", d: arrowHead(x, y, dx, dy) }),
+    path.label === null ? null : edgeLabel(edge, path.label, pane.measure),
+  ];
+}
+
+/** One element per edge of the graph; elements live as long as their edge does. */
+export function createEdges(pane: Pane, end: AbortSignal): SVGGElement {
+  const layer = svg("g", { class: "nf-edges" });
+  const elements = new Map<string, SVGGElement>();
+  watch(end, () => {
+    const { edges } = pane.index.value;
+    const paths = pane.layout.value?.edges ?? [];
+    const shown = new Set<string>();
+    for (const path of paths) {
+      const edge = edges.get(path.id);
+      if (edge === undefined) continue;
+      shown.add(edge.id);
+      const element = elements.get(edge.id) ?? svg("g", { class: "nf-edge" });
+      elements.set(edge.id, element);
+      setAttributes(element, {
+        "data-edge": edge.id,
+        "data-source": edge.source,
+        "data-target": edge.target,
+        "data-kind": edge.kind,
+        "data-evidence": edge.evidence,
+        role: "img",
+        "aria-label": edgeText(edge, pane),
+      });
+      element.replaceChildren(...edgeParts(edge, path, pane).filter((part) => part !== null));
+      layer.append(element);
+    }
+    for (const [id, element] of elements)
+      if (!shown.has(id)) {
+        element.remove();
+        elements.delete(id);
+      }
+  });
+  watch(end, () => {
+    const selected = pane.widget.selected.value;
+    pane.layout.value;
+    for (const [id, element] of elements) element.classList.toggle("nf-selected", id === selected);
+  });
+  return layer;
+}
+
+function groupElement(box: GroupBox, group: GroupInfo, pane: Pane, end: AbortSignal): SVGGElement {
+  const { x, y, width, height, header } = box;
+  const frame = svg("rect", { class: "nf-group-box", x, y, width, height, rx: 6 });
+  const element = svg("g", { class: "nf-group", "data-stage": group.id }, svg("title", {}, group.label), frame);
+  if (header === null) return element;
+  const name = `Close ${group.label}`;
+  const open = pane.widget.expanded.value.includes(group.id);
+  const room = header.width - (open ? 22 : 0);
+  const text = fitText(group.label, room, (t) => pane.measure(t, "code", 11, 600));
+  const rest = room - pane.measure(text, "code", 11, 600) - 8;
+  const type = fitText(group.type_name, rest, (t) => pane.measure(t, "ui", 10));
+  const left = open ? 20 : 2;
+  const words = [label(left, 14, text, { class: "nf-name" })];
+  if (type !== "" && rest > 24)
+    words.push(label(left + pane.measure(text, "code", 11, 600) + 8, 14, type, { class: "nf-type" }));
+  element.append(steady(header.x, header.y, ...words, open && collapseButton(group, name, pane, end)));
+  return element;
+}
+
+function collapseButton(group: GroupInfo, name: string, pane: Pane, end: AbortSignal): SVGGElement {
+  const { widget, index } = pane;
+  const button = svg(
+    "g",
+    { class: "nf-collapse", role: "button", tabindex: 0, "aria-label": name },
+    svg("title", {}, name),
+    svg("rect", { class: "nf-hit", x: 0, y: 1, width: 18, height: 18 }),
+    svg("path", { d: "M5.5 10h7" }),
+  );
+  const close = (event: Event): void => {
+    event.stopPropagation();
+    widget.write("expanded", collapse(index.peek(), widget.expanded.peek(), group.id));
+  };
+  on(button, "click", close, end);
+  on<SVGGElement, KeyboardEvent>(
+    button,
+    "keydown",
+    (event) => {
+      if (event.key !== "Enter" && event.key !== " ") return;
+      event.preventDefault();
+      close(event);
+    },
+    end,
+  );
+  return button;
+}
+
+export function createGroups(pane: Pane, end: AbortSignal): SVGGElement {
+  const layer = svg("g", { class: "nf-groups" });
+  let drawn = new AbortController();
+  watch(end, () => {
+    drawn.abort();
+    drawn = new AbortController();
+    const { groups } = pane.index.value;
+    const boxes = pane.layout.value?.groups ?? [];
+    const known = boxes.flatMap((box) => {
+      const group = groups.get(box.id);
+      return group === undefined ? [] : [groupElement(box, group, pane, AbortSignal.any([end, drawn.signal]))];
+    });
+    layer.replaceChildren(...known);
+  });
+  return layer;
+}

@@ -1,0 +1,165 @@
+/** What the pointer is on: stage, edge, and the element of a picture under it. */
+import { type Hover, NO_HOVER, type Probe, type ReadonlySignal, signal, watch } from "../state";
+import type { Tile } from "../interest";
+import type { TileRequest } from "../protocol";
+import { toLayout } from "../viewport";
+import { type Plane, valueAt } from "./canvas";
+import { exactRequest } from "./detail";
+import { on } from "./dom";
+import type { Placed } from "./draw/picture";
+import { photoAt, photoSlot, type Slot } from "./draw/slots";
+import type { Pane, StagePicture } from "./pane";
+
+/** A pointer that only passes asks the kernel for nothing. */
+const DWELL_MS = 120;
+
+/** A place on a slice, in fractions of its width and height. */
+export interface Aim {
+  readonly stage: string;
+  readonly placed: Placed;
+  readonly u: number;
+  readonly v: number;
+}
+
+const sameAim = (a: Aim | null, b: Aim | null): boolean =>
+  a === b || (a !== null && b !== null && a.placed === b.placed && a.u === b.u && a.v === b.v);
+
+/** The slice under a point of a stage's card, counted from the card's corner. */
+export function aimAt(stage: string, picture: StagePicture, x: number, y: number): Aim | null {
+  const [px, py] = [x - picture.box.x, y - picture.box.y];
+  for (const placed of picture.placed) {
+    const [u, v] = [(px - placed.x) / placed.width, (py - placed.y) / placed.height];
+    if (u >= 0 && u < 1 && v >= 0 && v < 1) return { stage, placed, u, v };
+  }
+  return null;
+}
+
+/** Place in a folded vector that is aimed at; null in the empty end of its last line. */
+function foldedAt({ placed, u, v }: Aim, length: number): number | null {
+  const lines = Math.ceil(length / placed.folded);
+  const at = Math.floor(v * lines) * placed.folded + Math.floor(u * placed.folded);
+  return at < length ? at : null;
+}
+
+/** Indices of the element that is aimed at, and the overview's value there; null where there is no element. */
+export function elementAt(aim: Aim, plane: Plane | null): { row: number; column: number; rough: number | null } | null {
+  const { placed, u, v } = aim;
+  const [rows, columns] = placed.slot.full;
+  if (placed.folded === 0 || plane === null) {
+    const rough = plane === null ? null : valueAt(plane, Math.floor(v * plane.rows), Math.floor(u * plane.columns));
+    return { row: Math.floor(v * rows), column: Math.floor(u * columns), rough };
+  }
+  const length = plane.rows * plane.columns;
+  const at = foldedAt(aim, length);
+  if (at === null) return null;
+  return { row: 0, column: Math.floor(((at + 0.5) * columns) / length), rough: valueAt(plane, 0, at) };
+}
+
+/** The value of an element, from an exact tile that holds it. */
+export function exactValue(
+  tile: Tile | null,
+  request: TileRequest,
+  slot: Slot,
+  row: number,
+  column: number,
+): number | null {
+  if (tile === null || tile.error !== "" || !tile.exact) return null;
+  const [rows, columns] = slot.full;
+  const [top, left] = request.region ?? [0, 0];
+  const whole = request.region === null && tile.rows * tile.columns === rows * columns + slot.skip;
+  const at = whole ? slot.skip + row * columns + column : (row - top) * tile.columns + (column - left);
+  return tile.values[at] ?? null;
+}
+
+/** Reads what is aimed at, and says which tiles would tell it exactly. */
+function readAim(aim: Aim, pane: Pane): { probe: Probe | null; wanted: TileRequest[] } {
+  const { stage, placed, u, v } = aim;
+  const picture = pane.pictures.get(stage);
+  const summary = pane.widget.overview.value?.stages[stage]?.[0];
+  if (picture === undefined || summary === undefined) return { probe: null, wanted: [] };
+  const photo = summary.picture.kind === "photo" ? summary.picture : null;
+  const plane = photo === null ? picture.style.planeFor(placed.slot) : null;
+  const element = elementAt(aim, plane);
+  if (element === null) return { probe: null, wanted: [] };
+  const { row, column, rough } = element;
+  const place = { widget: pane.widget, stage, leaf: picture.leaf };
+  const slots = photo === null ? [placed.slot] : [0, 1, 2].map((channel) => photoSlot(photo, channel));
+  const wanted = slots.map((slot) => exactRequest(place, slot, row, column));
+  const exact = wanted.map((each, i) => exactValue(pane.interest.get(each.key), each, slots[i]!, row, column));
+  const known = exact.every((value) => value !== null);
+  const probe: Probe = {
+    stage,
+    leaf: picture.leaf,
+    part: placed.slot.part,
+    position: placed.slot.full[0] === 1 && placed.slot.channel === null ? [column] : [row, column],
+    value: known ? exact[0]! : rough,
+    exact: known,
+    ...(photo !== null && known ? { channels: exact } : {}),
+    ...(photo === null ? {} : { note: `RGB ${photoAt(photo, v, u).join(" ")}` }),
+  };
+  return { probe, wanted };
+}
+
+const sliceName = (aim: Aim | null): string => (aim === null ? "" : `${aim.stage} ${aim.placed.slot.part}`);
+
+export interface Pointing {
+  readonly aim: ReadonlySignal<Aim | null>;
+}
+
+/** Follows the pointer over the graph: writes `view.hover` and `view.probe`, and wants the exact values there. */
+export function followPointer(pane: Pane, svg: SVGSVGElement, end: AbortSignal): Pointing {
+  const { view, interest } = pane;
+  const aim = signal<Aim | null>(null);
+  const rested = signal("");
+  const claim = interest.claim(end);
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const point = (hover: Hover, next: Aim | null): void => {
+    const before = view.hover.peek();
+    if (JSON.stringify(before) !== JSON.stringify(hover)) view.hover.value = hover;
+    if (sameAim(aim.peek(), next)) return;
+    const slice = sliceName(next);
+    if (sliceName(aim.peek()) !== slice) {
+      clearTimeout(timer);
+      rested.value = "";
+      timer = setTimeout(() => {
+        rested.value = slice;
+      }, DWELL_MS);
+    }
+    aim.value = next;
+  };
+  on<SVGSVGElement, PointerEvent>(
+    svg,
+    "pointermove",
+    (event) => {
+      if (event.buttons !== 0) return;
+      const target = event.target as Element;
+      const stage = target.closest(".nf-stage")?.getAttribute("data-stage");
+      const edge = target.closest(".nf-edge")?.getAttribute("data-edge");
+      if (stage == null) return point(edge == null ? NO_HOVER : { kind: "edge", id: edge }, null);
+      point({ kind: "stage", id: stage }, aimOf(pane, svg, stage, event));
+    },
+    end,
+  );
+  on(svg, "pointerleave", () => point(NO_HOVER, null), end);
+  end.addEventListener("abort", () => clearTimeout(timer), { once: true });
+  let mine = false;
+  watch(end, () => {
+    const now = aim.value;
+    pane.repainted.value;
+    const read = now === null ? { probe: null, wanted: [] } : readAim(now, pane);
+    claim.want(rested.value === "" ? [] : read.wanted);
+    // The inspector writes the probe too: only what came from here is taken back here.
+    if (read.probe !== null || mine) view.probe.value = read.probe;
+    mine = read.probe !== null;
+  });
+  return { aim };
+}
+
+function aimOf(pane: Pane, svg: SVGSVGElement, stage: string, event: MouseEvent): Aim | null {
+  const card = pane.cards.peek().get(stage);
+  const picture = pane.pictures.get(stage);
+  if (card === undefined || picture === undefined) return null;
+  const frame = svg.getBoundingClientRect();
+  const [x, y] = toLayout(pane.view.viewport.peek(), event.clientX - frame.left, event.clientY - frame.top);
+  return aimAt(stage, picture, x - card.x, y - card.y);
+}

@@ -1,0 +1,112 @@
+/** The card of a hovered edge: the edge itself is the rule under its header; below it, what crosses. */
+import { colourTable, scaleFor } from "../colour";
+import { sampleShape, viaText } from "../format";
+import type { EdgePath, Point } from "../layout/types";
+import type { EdgeInfo, Summary } from "../protocol";
+import { watch } from "../state";
+import { toScreen } from "../viewport";
+import { bitmapOf, bitmapUrl, planeRange } from "./canvas";
+import { type Child, svg } from "./dom";
+import { inside } from "./draw/plan";
+import { mapSlots } from "./draw/slots";
+import { fitText, label } from "./draw/text";
+import { arrowHead } from "./edges";
+import type { Pane } from "./pane";
+
+const WIDTH = 180;
+const HEADER = 30;
+const TILES = 4;
+const TILE = 40;
+const INSET = 9;
+/** An edge this long carries the card on itself. */
+const ROOM = WIDTH + 16;
+
+/** The longest level stretch of a line, on screen. */
+function levelStretch(points: readonly Point[], pane: Pane): { x: number; y: number; length: number } {
+  const on = points.map((point) => toScreen(pane.view.viewport.value, { ...point, width: 0, height: 0 }));
+  let best = { x: on[0]!.x, y: on[0]!.y, length: 0 };
+  for (let i = 1; i < on.length; i++) {
+    const [a, b] = [on[i - 1]!, on[i]!];
+    const length = Math.abs(b.x - a.x);
+    if (Math.abs(b.y - a.y) < 0.5 && length > best.length) best = { x: (a.x + b.x) / 2, y: a.y, length };
+  }
+  return best;
+}
+
+function tiles(summary: Summary | undefined, pane: Pane): Child[] {
+  if (summary === undefined) return [];
+  const { normalisation, channel_order } = pane.widget.options.value;
+  const slots = mapSlots(summary, channel_order, TILES).filter((slot) => slot.plane !== null);
+  const table = colourTable(pane.view.theme.value);
+  return slots.map(({ plane, full: [rows, columns] }, i) => {
+    const { width, height } = inside(rows, columns, TILE, TILE);
+    const scale = scaleFor(normalisation, summary.statistics, planeRange(plane!));
+    const href = bitmapUrl(bitmapOf(plane!, { scale, table, width, height, ratio: pane.view.ratio.value }));
+    const place = { x: INSET + 1 + i * (TILE + 0.3), y: HEADER + 7 + (TILE - height) / 2, width, height };
+    return svg("image", { ...place, href, preserveAspectRatio: "none" });
+  });
+}
+
+/** Content of the card; its header rule is drawn only where the edge does not do it. */
+function content(edge: EdgeInfo, pane: Pane, carried: boolean): { children: Child[]; height: number } {
+  const name = (id: string): string => pane.index.value.stages.get(id)?.label ?? id;
+  const summary = pane.widget.overview.value?.stages[edge.source]?.[0];
+  const pictures = tiles(summary, pane);
+  const code = (text: string): number => pane.measure(text, "code", 11);
+  const kind = pane.measure(edge.kind, "ui", 11, 600);
+  const title = fitText(`${name(edge.source)} → ${name(edge.target)}`, WIDTH - 2 * INSET - kind - 8, (text) =>
+    pane.measure(text, "code", 11, 600),
+  );
+  const shape = edge.shape === null ? "" : sampleShape(edge.shape);
+  const via = fitText(viaText(edge), WIDTH - 2 * INSET - code(shape) - 8, code);
+  const bottom = pictures.length > 0 ? HEADER + TILE + 23 : HEADER + 18;
+  const children: Child[] = [
+    label(INSET, 18, title, { class: "nf-name" }),
+    label(WIDTH - INSET, 18, edge.kind, { class: "nf-kind", "text-anchor": "end" }),
+    !carried && svg("path", { class: "nf-edge-line", d: `M${INSET} ${HEADER}H${WIDTH - INSET}` }),
+    ...pictures,
+    label(INSET, bottom, via, { class: "nf-shape" }),
+    label(WIDTH - INSET, bottom, shape, { class: "nf-shape", "text-anchor": "end" }),
+  ];
+  return { children, height: bottom + 9 };
+}
+
+function drawCard(edge: EdgeInfo, path: EdgePath, pane: Pane): SVGGElement {
+  const { width, height: room } = pane.view.size.value;
+  const stretch = levelStretch(path.points, pane);
+  const carried = stretch.length >= ROOM;
+  const { children, height } = content(edge, pane, carried);
+  const clamp = (value: number, most: number): number => Math.max(4, Math.min(most - 4, value));
+  const x = clamp(stretch.x - WIDTH / 2, width - WIDTH);
+  const below = stretch.y + 14;
+  const y = carried
+    ? stretch.y - HEADER
+    : clamp(below + height > room ? stretch.y - height - 14 : below, room - height);
+  const { k, x: vx, y: vy } = pane.view.viewport.value;
+  const { arrow } = path;
+  return svg(
+    "g",
+    { class: "nf-hover nf-edge-colours", "data-kind": edge.kind, "data-evidence": edge.evidence },
+    svg("rect", { class: "nf-raised", x: x + 0.5, y: y + 0.5, width: WIDTH, height, rx: 5 }),
+    svg("g", { transform: `translate(${x} ${y})` }, ...children),
+    carried &&
+      svg(
+        "g",
+        { transform: `translate(${vx} ${vy}) scale(${k})`, class: "nf-hot" },
+        svg("path", { class: "nf-edge-line", d: path.path, "stroke-dashoffset": path.dash }),
+        svg("path", { class: "nf-edge-head", d: arrowHead(arrow.x, arrow.y, arrow.dx, arrow.dy) }),
+      ),
+  );
+}
+
+export function createHoverCard(pane: Pane, end: AbortSignal): SVGGElement {
+  const layer = svg("g", { class: "nf-hover-layer", "aria-hidden": "true" });
+  watch(end, () => {
+    const hover = pane.view.hover.value;
+    const edge = hover.kind === "edge" ? pane.index.value.edges.get(hover.id) : undefined;
+    const path = edge && pane.layout.value?.edges.find(({ id }) => id === edge.id);
+    if (edge === undefined || path === undefined) layer.replaceChildren();
+    else layer.replaceChildren(drawCard(edge, path, pane));
+  });
+  return layer;
+}

@@ -1,0 +1,96 @@
+/** Below the picture, when there is something to say that lasts: waiting, no kernel, an error and what to do. */
+import { type Condition, type ReadonlySignal, watch } from "../state";
+import { html, on } from "./dom";
+import type { Pane } from "./pane";
+
+interface Message {
+  readonly tone: "plain" | "error";
+  /** What it is about: an error's type. */
+  readonly title: string;
+  readonly lines: readonly string[];
+  readonly retry: boolean;
+}
+
+const say = (...lines: readonly string[]): Message => ({ tone: "plain", title: "", lines, retry: false });
+
+function errorMessage(pane: Pane): Message | null {
+  const { status, problem, graph } = pane.widget;
+  if (problem.value !== "") return { tone: "error", title: "", lines: [problem.value], retry: false };
+  const { error, text } = status.value;
+  if (error !== null) return { tone: "error", title: error.type, lines: [error.message], retry: true };
+  if (status.value.state === "error") return { tone: "error", title: "", lines: [text], retry: true };
+  const failure = graph.value?.failure;
+  if (!failure) return null;
+  const operands = failure.operands.map(({ shape }) => shape.join("×")).join(", ");
+  const where = [failure.call === "" ? "" : `in ${failure.call}`, failure.location].filter(Boolean).join(": ");
+  const got = operands === "" ? "" : `${failure.op || "it"} was given ${operands}`;
+  return { tone: "error", title: failure.type, lines: [failure.message, got, where].filter(Boolean), retry: false };
+}
+
+function messageOf(pane: Pane, condition: Condition): Message | null {
+  const { widget, interest } = pane;
+  switch (condition) {
+    case "idle":
+      return null;
+    case "busy":
+      return widget.overview.value === null
+        ? say("Shapes are known from the trace; pictures come as each stage has run.")
+        : null;
+    case "waiting": {
+      const queued = interest.lacking.value.size;
+      const tiles = queued === 1 ? "1 tile is queued and comes" : `${queued} tiles are queued and come`;
+      return say(
+        `What is here still answers: hover, pan, inspect.${queued > 0 ? ` ${tiles} when the kernel is free.` : ""}`,
+      );
+    }
+    case "stale":
+      return errorMessage(pane) ?? say("This is the last frame that worked.");
+    case "no-kernel":
+      return say(
+        "Statistics are exact, pixels read ≈ from the overview. Run the cell again for exact pixels and other depths.",
+      );
+    case "error":
+      return errorMessage(pane);
+    default:
+      return condition satisfies never;
+  }
+}
+
+/** The clipboard is closed to pages without a secure context: then the text is selected for the reader to copy. */
+async function copy(text: string, shown: HTMLElement): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    shown.ownerDocument.getSelection()?.selectAllChildren(shown);
+  }
+}
+
+export function createMessage(pane: Pane, condition: ReadonlySignal<Condition>, end: AbortSignal): HTMLElement {
+  const title = html("span", { class: "nf-message-title" });
+  const body = html("span", { class: "nf-message-body" });
+  const words = html("div", { class: "nf-message-words" }, title, body);
+  const retry = html("button", { type: "button", class: "nf-button nf-boxed" }, "Retry");
+  const copyButton = html("button", { type: "button", class: "nf-button nf-boxed" }, "Copy");
+  const element = html("div", { class: "nf-message", role: "alert" }, words, retry, copyButton);
+  on(
+    retry,
+    "click",
+    () => {
+      pane.widget.dismissed.value = pane.widget.status.peek().beat;
+      pane.interest.retry();
+    },
+    end,
+  );
+  on(copyButton, "click", () => void copy(words.textContent ?? "", words), end);
+  watch(end, () => {
+    const message = messageOf(pane, condition.value);
+    element.hidden = message === null;
+    if (message === null) return;
+    element.dataset["tone"] = message.tone;
+    title.textContent = message.title;
+    body.textContent = message.lines.join("\n");
+    retry.hidden = !message.retry || !pane.widget.kernel;
+    copyButton.hidden = message.tone !== "error";
+  });
+  return element;
+}

@@ -1,0 +1,218 @@
+/** Over the picture, in screen px: the crosshair, and near by the grid, rulers and numbers of single pixels. */
+import { brief, sampleShape } from "../format";
+import { colourOf, inkOn } from "../colour";
+import { watch } from "../state";
+import { overlaps, type Rect, toScreen } from "../viewport";
+import { bitmapOf, bitmapUrl, type Plane, valueAt } from "./canvas";
+import { type Child, svg } from "./dom";
+import type { Placed } from "./draw/picture";
+import { label } from "./draw/text";
+import type { Aim, Pointing } from "./hover";
+import type { Pane, StagePicture } from "./pane";
+
+const GRID_FROM_PX = 8;
+const NUMBERS_FROM_PX = 44;
+/** Room that an index takes on a ruler. */
+const RULER_STEP_PX = 22;
+const MAP_PX = 120;
+
+/** A slice on screen. */
+interface Shown {
+  readonly stage: string;
+  readonly placed: Placed;
+  readonly rect: Rect;
+  /** Size of one element, screen px. */
+  readonly pixel: { readonly width: number; readonly height: number };
+  readonly style: StagePicture["style"];
+}
+
+function shown(pane: Pane, stage: string, picture: StagePicture): Shown[] {
+  const card = pane.cards.value.get(stage);
+  const { k, x, y } = pane.view.viewport.value;
+  if (card === undefined) return [];
+  const corner = { k, x: x + k * (card.x + picture.box.x), y: y + k * (card.y + picture.box.y) };
+  return picture.placed.map((placed) => {
+    const rect = toScreen(corner, placed);
+    const [rows, columns] = placed.slot.full;
+    const pixel = { width: rect.width / columns, height: rect.height / rows };
+    return { stage, placed, rect, pixel, style: picture.style };
+  });
+}
+
+/** Index range [from, to) of the elements along one axis that are on the canvas. */
+function window(start: number, step: number, count: number, room: number): readonly [number, number] {
+  return [Math.max(0, Math.floor(-start / step)), Math.min(count, Math.ceil((room - start) / step))];
+}
+
+function grid({ rect, pixel }: Shown, rows: readonly [number, number], columns: readonly [number, number]): Child {
+  const left = rect.x + columns[0] * pixel.width;
+  const top = rect.y + rows[0] * pixel.height;
+  const width = (columns[1] - columns[0]) * pixel.width;
+  const height = (rows[1] - rows[0]) * pixel.height;
+  let d = "";
+  for (let r = rows[0]; r <= rows[1]; r++)
+    d += `M${left.toFixed(1)} ${(rect.y + r * pixel.height).toFixed(1)}h${width.toFixed(1)}`;
+  for (let c = columns[0]; c <= columns[1]; c++)
+    d += `M${(rect.x + c * pixel.width).toFixed(1)} ${top.toFixed(1)}v${height.toFixed(1)}`;
+  return svg("path", { class: "nf-grid", d });
+}
+
+/** Indices along the upper and left edge of what can be seen of a slice, and its name. */
+function rulers(
+  { rect, pixel, placed }: Shown,
+  rows: readonly [number, number],
+  columns: readonly [number, number],
+): Child[] {
+  const top = Math.max(rect.y, 0);
+  const left = Math.max(rect.x, 0);
+  const out: Child[] = [];
+  const every = (size: number): number => Math.ceil(RULER_STEP_PX / size);
+  const [down, across] = [every(pixel.height), every(pixel.width)];
+  for (let c = columns[0]; c < columns[1]; c++)
+    if (c % across === 0)
+      out.push(
+        label(rect.x + (c + 0.5) * pixel.width, top + 10, String(c), { class: "nf-ruler", "text-anchor": "middle" }),
+      );
+  for (let r = rows[0]; r < rows[1]; r++)
+    if (r % down === 0)
+      out.push(label(left + 3, rect.y + (r + 0.5) * pixel.height + 3.5, String(r), { class: "nf-ruler" }));
+  if (placed.slot.part !== "")
+    out.push(label(left + 22, top + 24, placed.slot.part, { class: "nf-ruler nf-ruler-name" }));
+  return out;
+}
+
+function numbers(
+  each: Shown,
+  plane: Plane,
+  rows: readonly [number, number],
+  columns: readonly [number, number],
+): Child[] {
+  const { rect, pixel, style } = each;
+  const scale = style.scaleFor(plane);
+  const out: Child[] = [];
+  for (let r = rows[0]; r < rows[1]; r++)
+    for (let c = columns[0]; c < columns[1]; c++) {
+      const value = valueAt(plane, r, c);
+      const fill = inkOn(colourOf(value, scale, style.table));
+      const [x, y] = [rect.x + (c + 0.5) * pixel.width, rect.y + (r + 0.5) * pixel.height + 4];
+      out.push(
+        label(x, y, (plane.exact ? "" : "≈") + brief(value), { class: "nf-number", fill, "text-anchor": "middle" }),
+      );
+    }
+  return out;
+}
+
+function detail(each: Shown, canvas: Rect): Child[] {
+  const { rect, pixel, placed, style } = each;
+  const least = Math.min(pixel.width, pixel.height);
+  if (least < GRID_FROM_PX || placed.folded > 0 || !overlaps(rect, canvas)) return [];
+  const [rowCount, columnCount] = placed.slot.full;
+  const rows = window(rect.y, pixel.height, rowCount, canvas.height);
+  const columns = window(rect.x, pixel.width, columnCount, canvas.width);
+  const plane = style.planeFor(placed.slot);
+  const whole = plane !== null && plane.rows === rowCount && plane.columns === columnCount;
+  return [
+    grid(each, rows, columns),
+    ...(least >= NUMBERS_FROM_PX && whole ? numbers(each, plane, rows, columns) : []),
+    ...rulers(each, rows, columns),
+  ];
+}
+
+const smallUrls = new WeakMap<Plane, string>();
+
+/** Where you are: the whole picture of the stage with what can be seen of it framed. */
+function miniature(pane: Pane, all: readonly Shown[], canvas: Rect): Child {
+  const { stage } = all[0]!;
+  const right = Math.max(...all.map(({ placed }) => placed.x + placed.width));
+  const [left, top] = [Math.min(...all.map(({ placed }) => placed.x)), Math.min(...all.map(({ placed }) => placed.y))];
+  const bottom = Math.max(...all.map(({ placed }) => placed.y + placed.height));
+  const k = MAP_PX / Math.max(right - left, bottom - top);
+  const [width, height] = [(right - left) * k, (bottom - top) * k];
+  const [x, y] = [canvas.width - width - 24, canvas.height - height - 24];
+  const tiles = all.map(({ placed, style }) => {
+    const plane = style.planeFor(placed.slot);
+    if (plane === null) return null;
+    const [w, h] = [placed.width * k, placed.height * k];
+    const { table } = style;
+    const href =
+      smallUrls.get(plane) ??
+      bitmapUrl(bitmapOf(plane, { scale: style.scaleFor(plane), table, width: w, height: h, ratio: 2 }));
+    smallUrls.set(plane, href);
+    return svg("image", {
+      x: x + (placed.x - left) * k,
+      y: y + (placed.y - top) * k,
+      width: w,
+      height: h,
+      href,
+      preserveAspectRatio: "none",
+    });
+  });
+  const first = all[0]!;
+  const unit = first.rect.width / first.placed.width;
+  const origin = { x: first.rect.x - (first.placed.x - left) * unit, y: first.rect.y - (first.placed.y - top) * unit };
+  const clamp = (value: number, most: number): number => Math.min(most, Math.max(0, value));
+  const at = (value: number, most: number): number => clamp((value / unit) * k, most);
+  const [x0, x1] = [at(-origin.x, width), at(canvas.width - origin.x, width)];
+  const [y0, y1] = [at(-origin.y, height), at(canvas.height - origin.y, height)];
+  const info = pane.index.value.stages.get(stage);
+  const shape = info?.leaves[0]?.shape;
+  return svg(
+    "g",
+    { class: "nf-miniature" },
+    svg("rect", { class: "nf-raised", x: x - 8, y: y - 24, width: width + 16, height: height + 32, rx: 5 }),
+    label(x, y - 8, info?.label ?? stage, { class: "nf-name" }),
+    label(x + width, y - 8, shape === undefined ? "" : sampleShape(shape), { class: "nf-range", "text-anchor": "end" }),
+    ...tiles,
+    svg("rect", { class: "nf-window", x: x + x0, y: y + y0, width: x1 - x0, height: y1 - y0 }),
+  );
+}
+
+const spatial = ({ placed }: Aim | Shown): boolean =>
+  placed.folded === 0 && placed.slot.full[0] > 1 && placed.slot.full[1] > 1;
+
+function cross(rect: Rect, x: number, y: number): Child[] {
+  const d = `M${rect.x} ${y}h${rect.width}M${x} ${rect.y}v${rect.height}`;
+  return [svg("path", { class: "nf-cross-paper", d }), svg("path", { class: "nf-cross", d })];
+}
+
+/** Lines through what the pointer is on, in its own slice and at the same place of the picture that went in. */
+function crosshair(pane: Pane, aim: Aim): Child[] {
+  const here = pane.pictures.get(aim.stage);
+  if (here === undefined || !spatial(aim)) return [];
+  const [rows, columns] = aim.placed.slot.full;
+  const v = (Math.floor(aim.v * rows) + 0.5) / rows;
+  const u = (Math.floor(aim.u * columns) + 0.5) / columns;
+  const draw = ({ rect }: Shown): Child[] => cross(rect, rect.x + u * rect.width, rect.y + v * rect.height);
+  const own = shown(pane, aim.stage, here).filter(({ placed }) => placed.slot.part === aim.placed.slot.part);
+  const input = pane.widget.graph.value?.stages.find((stage) => stage.kind === "input" && stage.id !== aim.stage);
+  const picture = input === undefined ? undefined : pane.pictures.get(input.id);
+  const there = picture === undefined ? [] : shown(pane, input!.id, picture).filter(spatial);
+  return [...own, ...there].flatMap(draw);
+}
+
+export function createPixels(pane: Pane, pointing: Pointing, end: AbortSignal): SVGGElement {
+  const pixels = svg("g", {});
+  const cursor = svg("g", {});
+  watch(end, () => {
+    if (pane.view.level.value !== "near") return pixels.replaceChildren();
+    pane.repainted.value;
+    const canvas = { x: 0, y: 0, ...pane.view.size.value };
+    const all = [...pane.visible.value].flatMap((id) => {
+      const picture = pane.pictures.get(id);
+      return picture === undefined ? [] : [shown(pane, id, picture)];
+    });
+    const children = all.flat().flatMap((each) => detail(each, canvas));
+    const deep = all.find((each) =>
+      each.some(({ pixel, rect }) => pixel.width >= NUMBERS_FROM_PX && overlaps(rect, canvas)),
+    );
+    if (deep !== undefined) children.push(miniature(pane, deep, canvas));
+    pixels.replaceChildren(...children.filter((child) => child instanceof Node));
+  });
+  watch(end, () => {
+    const aim = pointing.aim.value;
+    pane.repainted.value;
+    const children = aim === null || pane.view.level.value === "far" ? [] : crosshair(pane, aim);
+    cursor.replaceChildren(...children.filter((child) => child instanceof Node));
+  });
+  return svg("g", { class: "nf-overlay", "aria-hidden": "true" }, pixels, cursor);
+}

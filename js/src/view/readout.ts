@@ -1,0 +1,158 @@
+/** The line below: what the pointer is on, in words; the kinds of edges and the colours. */
+import { colourTable } from "../colour";
+import { percent, precise } from "../format";
+import type { EdgeKind } from "../protocol";
+import { type Probe, watch } from "../state";
+import { goTo } from "./actions";
+import { bitmapUrl } from "./canvas";
+import { html, svg } from "./dom";
+import { alarmText, shapeOf } from "./draw/card";
+import { edgeText } from "./edges";
+import type { Pane } from "./pane";
+import { fillList, popover } from "./popover";
+
+/** "enc1 · channel 21 · row 23 · column 46 = 21.7358"; "≈ " before a value that is read from a picture. */
+export function probeText(probe: Probe, name: string): string {
+  const part = probe.part.replace(/^ch /, "channel ");
+  const axes =
+    probe.position.length === 2
+      ? ["row", "column"]
+      : probe.position.length === 1
+        ? ["index"]
+        : ["depth", "row", "column"];
+  const place = probe.position.map((at, i) => `${axes[i] ?? "axis"} ${at}`);
+  const values = probe.channels ?? (probe.value === null ? [] : [probe.value]);
+  const value = values.length === 0 ? "" : ` = ${probe.exact ? "" : "≈ "}${values.map(precise).join(", ")}`;
+  return [name, part, ...place].filter(Boolean).join(" · ") + value + (probe.note ? ` · ${probe.note}` : "");
+}
+
+function stageText(pane: Pane, id: string): string {
+  const stage = pane.index.value.stages.get(id);
+  if (stage === undefined) return "";
+  const summaries = pane.widget.overview.value?.stages[id] ?? [];
+  const type = [stage.type_name, stage.detail].filter(Boolean).join(" ");
+  return [stage.label, type, shapeOf(stage, summaries), stage.leaves[0]?.dtype ?? ""].filter(Boolean).join(" · ");
+}
+
+/** The stage most worth a warning: NaN before dead channels before zeros. */
+function warningText(pane: Pane): string {
+  const overview = pane.widget.overview.value;
+  if (overview === null) return "";
+  for (const stage of pane.index.value.stages.values()) {
+    const summary = overview.stages[stage.id]?.[0];
+    const alarm = alarmText(stage, summary);
+    if (alarm === "" || summary?.statistics == null) continue;
+    const { nan, inf, zeros } = summary.statistics;
+    if (nan + inf > 0) return `✕ ${nan + inf} values of ${stage.label} are not finite`;
+    if (alarm.endsWith("0") && alarm.includes("%")) return `△ ${percent(zeros)} of ${stage.label} is exactly 0`;
+    const dead = summary.ranking?.dead ?? 0;
+    return `△ ${dead} dead ${dead === 1 ? "channel" : "channels"} in ${stage.label}`;
+  }
+  return "";
+}
+
+function restText(pane: Pane): string {
+  const { stages } = pane.index.value;
+  if (stages.size === 0) return "";
+  const hint = pane.view.engaged.value ? "scroll zooms, Esc leaves" : "click, then scroll to zoom";
+  return [`${stages.size} ${stages.size === 1 ? "stage" : "stages"}`, hint, warningText(pane)]
+    .filter(Boolean)
+    .join(" · ");
+}
+
+function readoutText(pane: Pane): string {
+  const { hover, probe } = pane.view;
+  const edge = hover.value.kind === "edge" ? pane.index.value.edges.get(hover.value.id) : undefined;
+  if (edge !== undefined) return edgeText(edge, pane);
+  if (probe.value !== null)
+    return probeText(probe.value, pane.index.value.stages.get(probe.value.stage)?.label ?? probe.value.stage);
+  if (hover.value.kind === "stage") return stageText(pane, hover.value.id);
+  return restText(pane);
+}
+
+function kindKey(kind: EdgeKind | "inferred"): HTMLElement {
+  const line = svg("path", { class: "nf-edge-line", d: "M0 4h26" });
+  const attributes = {
+    class: "nf-edge-colours",
+    "data-kind": kind === "inferred" ? "main" : kind,
+    "data-evidence": kind === "inferred" ? "inferred" : "traced",
+  };
+  const sample = svg("svg", { width: 26, height: 8, "aria-hidden": "true" }, svg("g", attributes, line));
+  return html("span", { class: "nf-key" }, sample, kind);
+}
+
+/** The kinds of edges that are there, where there is more than the one. */
+function kinds(pane: Pane, end: AbortSignal): HTMLElement {
+  const element = html("span", { class: "nf-keys" });
+  watch(end, () => {
+    const edges = [...pane.index.value.edges.values()];
+    const found: (EdgeKind | "inferred")[] = (["main", "skip", "merge"] as const).filter((kind) =>
+      edges.some((edge) => edge.kind === kind),
+    );
+    if (edges.some((edge) => edge.evidence === "inferred")) found.push("inferred");
+    element.replaceChildren(...(found.length > 1 ? found.map(kindKey) : []));
+  });
+  return element;
+}
+
+function scaleNames(pane: Pane): readonly [string, string] {
+  const rule = pane.widget.options.value.normalisation;
+  if (typeof rule !== "string") return [precise(rule[0]), precise(rule[1])];
+  return ["−", rule === "channel" ? "+ max" : "+ p99"];
+}
+
+function legend(pane: Pane, end: AbortSignal): HTMLElement {
+  const [low, high] = [html("span", {}), html("span", {})];
+  const bar = html("span", {
+    class: "nf-lut",
+    role: "img",
+    "aria-label": "cool: negative, paper: zero, warm: positive",
+  });
+  watch(end, () => {
+    const { rgba } = colourTable(pane.view.theme.value);
+    const url = bitmapUrl({ width: rgba.length / 4, height: 1, rgba });
+    bar.style.backgroundImage = `url("${url}")`;
+    [low.textContent, high.textContent] = scaleNames(pane);
+  });
+  const title = "Zero is the paper; colours end at the 99th percentile of each stage";
+  return html("span", { class: "nf-legend", title }, low, bar, high);
+}
+
+/** "3 notes": what the reader should know about how the graph was found. */
+function notes(pane: Pane, focusStage: (id: string) => void, end: AbortSignal): HTMLElement {
+  const button = html("button", { type: "button", class: "nf-button nf-notes-button" });
+  const list = html("ul", { class: "nf-list" });
+  const panel = html("div", { class: "nf-popover nf-popover-up", role: "region", "aria-label": "Notes" }, list);
+  const anchor = html("div", { class: "nf-anchor" }, button, panel);
+  const { close } = popover(button, panel, () => list.querySelector<HTMLElement>("button, [tabindex]")?.focus(), end);
+  let filled = new AbortController();
+  end.addEventListener("abort", () => filled.abort(), { once: true });
+  watch(end, () => {
+    const found = pane.widget.graph.value?.notes ?? [];
+    anchor.hidden = found.length === 0;
+    button.textContent = `${found.length} ${found.length === 1 ? "note" : "notes"}`;
+    filled.abort();
+    filled = new AbortController();
+    const entries = found.map(({ text, stage }) => {
+      const known = pane.index.value.stages.get(stage);
+      if (known === undefined) return { title: stage, text };
+      const go = (): void => {
+        goTo(pane, stage);
+        focusStage(stage);
+      };
+      return { title: known.label, text, go };
+    });
+    fillList(list, entries, close, filled.signal);
+  });
+  return anchor;
+}
+
+export function createReadout(pane: Pane, focusStage: (id: string) => void, end: AbortSignal): HTMLElement {
+  const text = html("span", { class: "nf-said" });
+  watch(end, () => {
+    text.textContent = readoutText(pane);
+    text.title = text.textContent;
+  });
+  const live = html("div", { class: "nf-readout", role: "status", "aria-live": "polite" }, text);
+  return html("div", { class: "nf-footer" }, live, notes(pane, focusStage, end), kinds(pane, end), legend(pane, end));
+}

@@ -1,0 +1,142 @@
+/** One stage: its element, kept up to date with what is known of it. */
+import { colourTable, type Scale, scaleFor, WEIGHTS } from "../colour";
+import type { StageInfo, Summary, TileRequest } from "../protocol";
+import { computed, type ReadonlySignal, untracked, watch } from "../state";
+import { type Plane, planeRange } from "./canvas";
+import { bestPlane, sharpRequest, wholeRequest } from "./detail";
+import { setAttributes, svg } from "./dom";
+import { alarmText, type CardStyle, drawCard, isAlarming, pictureBox, shapeOf } from "./draw/card";
+import { drawFar } from "./draw/far";
+import { createImagePool, type ImagePool } from "./draw/images";
+import { type Drawing, drawPicture, type PictureStyle } from "./draw/picture";
+import type { Slot } from "./draw/slots";
+import type { Pane } from "./pane";
+
+interface Parts {
+  readonly pane: Pane;
+  readonly id: string;
+  readonly images: ImagePool;
+  readonly selected: ReadonlySignal<boolean>;
+  /** Detail is wanted because the stage is near and on the canvas. */
+  readonly near: ReadonlySignal<boolean>;
+  /** Where the stage is in a running capture. */
+  readonly waiting: ReadonlySignal<CardStyle["waiting"]>;
+}
+
+const NO_SUMMARIES: readonly Summary[] = [];
+
+export function createStage(pane: Pane, id: string, end: AbortSignal): SVGGElement {
+  const { widget, view, interest } = pane;
+  const element = svg("g", { class: "nf-stage", "data-stage": id, role: "button", "aria-keyshortcuts": "Enter e" });
+  const parts: Parts = {
+    pane,
+    id,
+    images: createImagePool(end),
+    selected: computed(() => widget.selected.value === id),
+    near: computed(() => view.level.value === "near" && pane.visible.value.has(id)),
+    waiting: computed(() => {
+      const { state, done, total } = widget.status.value;
+      if (state !== "busy" || total === 0) return "queued";
+      return widget.graph.value?.stages[done]?.id === id ? "now" : "queued";
+    }),
+  };
+  const claim = interest.claim(end);
+  let looked = false;
+  watch(end, () => {
+    const card = pane.cards.value.get(id);
+    if (card !== undefined) element.style.transform = `translate(${card.x}px, ${card.y}px)`;
+  });
+  watch(end, () => {
+    setAttributes(element, {
+      tabindex: view.focus.value === id ? 0 : -1,
+      "aria-pressed": String(parts.selected.value),
+    });
+    element.classList.toggle("nf-selected", parts.selected.value);
+  });
+  watch(end, () => {
+    looked ||= parts.selected.value || parts.near.value;
+    claim.want(draw(element, parts, looked));
+  });
+  end.addEventListener("abort", () => pane.pictures.delete(id), { once: true });
+  return element;
+}
+
+/** Redraws the element and returns the tiles that would make it sharper. */
+function draw(element: SVGGElement, parts: Parts, looked: boolean): readonly TileRequest[] {
+  const { pane, id } = parts;
+  const stage = pane.index.value.stages.get(id);
+  const card = pane.cards.value.get(id);
+  const size = pane.layout.value?.size;
+  if (stage === undefined || card === undefined || size === undefined) return [];
+  const summaries = pane.widget.overview.value?.stages[id] ?? NO_SUMMARIES;
+  const level = pane.view.level.value;
+  const plain = { size, level, card, measure: pane.measure, k: pane.step.value, waiting: parts.waiting.value };
+  const pictureStyle = styleOf(parts, summaries[0], plain, looked);
+  const far = level === "far";
+  const drawing = far || summaries[0] === undefined ? null : drawPicture(summaries[0], pictureStyle);
+  const wanted = drawing === null || !looked ? [] : requests(parts, summaries[0]!, drawing, pictureStyle);
+  const children = far
+    ? drawFar(stage, summaries, { ...plain, late: false, failed: false }, pictureStyle)
+    : drawCard({ stage, summaries, drawing }, { ...plain, ...fateOf(parts, wanted) });
+  element.replaceChildren(...children.filter((child) => child instanceof Node));
+  const placed = drawing?.placed ?? [];
+  pane.pictures.set(id, { leaf: summaries[0]?.leaf ?? "", box: pictureBox(plain), placed, style: pictureStyle });
+  untracked(() => pane.repainted.value++);
+  parts.images.sweep();
+  describe(element, stage, summaries);
+  return wanted;
+}
+
+/** Whether what is wanted takes long, or cannot be had. */
+function fateOf({ pane: { interest } }: Parts, wanted: readonly TileRequest[]): Pick<CardStyle, "late" | "failed"> {
+  const late = wanted.length > 0 && interest.slow.value && wanted.some(({ key }) => interest.lacking.value.has(key));
+  return { late, failed: wanted.some(({ key }) => (interest.get(key)?.error ?? "") !== "") };
+}
+
+function describe(element: SVGGElement, stage: StageInfo, summaries: readonly Summary[]): void {
+  const alarm = alarmText(stage, summaries[0]);
+  const words = [stage.label, stage.type_name, shapeOf(stage, summaries), alarm === "" ? "" : `warning ${alarm}`];
+  setAttributes(element, {
+    "aria-label": words.filter(Boolean).join(", "),
+    "data-status": stage.status,
+    "data-alarm": isAlarming(summaries[0]),
+  });
+}
+
+function styleOf(
+  parts: Parts,
+  summary: Summary | undefined,
+  card: Omit<CardStyle, "late" | "failed">,
+  looked: boolean,
+): PictureStyle {
+  const { pane, id, images } = parts;
+  const { widget, view, interest } = pane;
+  const { normalisation, channel_order } = widget.options.value;
+  const place = { widget, stage: id, leaf: summary?.leaf ?? "" };
+  const scaleOf = (plane: Plane): Scale => {
+    if (summary?.axes_kind === "attention") return WEIGHTS;
+    return scaleFor(normalisation, summary?.statistics ?? null, normalisation === "channel" ? planeRange(plane) : null);
+  };
+  return {
+    card: card.size,
+    level: card.level,
+    box: pictureBox(card),
+    order: channel_order,
+    table: colourTable(view.theme.value),
+    density: card.level === "far" ? view.ratio.value : pane.density.value,
+    measure: card.measure,
+    images,
+    planeFor: (slot) => (looked ? bestPlane(place, slot, interest) : slot.plane),
+    scaleFor: scaleOf,
+  };
+}
+
+/** Tiles for the slices in front: exact ones of the selected stage, sharp enough ones of what is near. */
+function requests(parts: Parts, summary: Summary, drawing: Drawing | null, style: PictureStyle): TileRequest[] {
+  const place = { widget: parts.pane.widget, stage: parts.id, leaf: summary.leaf };
+  const exact = parts.selected.value;
+  if (drawing === null || summary.picture.kind === "photo" || !(exact || parts.near.value)) return [];
+  const ask = (slot: Slot, side: number): TileRequest =>
+    exact ? wholeRequest(place, slot) : sharpRequest(place, slot, side * style.density);
+  return drawing.placed.map(({ slot, width, height }) => ask(slot, Math.max(width, height)));
+}

@@ -1,0 +1,161 @@
+/** The graph pane: groups, edges and cards in one SVG, moved and scaled as one. */
+import { type GraphIndex, type Lit, litByEdge, litByStage } from "../graph";
+import type { Card, Layout } from "../layout/types";
+import { computed, type ReadonlySignal, signal, untracked, type ViewContext, watch } from "../state";
+import { overlaps, toScreen } from "../viewport";
+import { follow } from "./actions";
+import { html, setAttributes, svg } from "./dom";
+import type { Measure } from "./draw/text";
+import { createEdges, createGroups } from "./edges";
+import { followGestures } from "./gestures";
+import { followPointer } from "./hover";
+import { createHoverCard } from "./hovercard";
+import { followKeys } from "./keys";
+import { type Pane, sameSet, steadyValue } from "./pane";
+import { createPixels } from "./pixels";
+import { createStage } from "./stage";
+
+/** Longer than the longest transition of a re-wrap. */
+const MOVE_MS = 320;
+const NOTHING_VISIBLE: ReadonlySet<string> = new Set();
+
+export interface GraphPane {
+  readonly element: HTMLElement;
+  readonly pane: Pane;
+  /** Puts the keyboard on a stage. */
+  focusStage(id: string): void;
+}
+
+export interface GraphSource {
+  readonly index: ReadonlySignal<GraphIndex>;
+  readonly layout: ReadonlySignal<Layout | null>;
+  readonly measure: Measure;
+}
+
+function createPane(context: ViewContext, source: GraphSource): Pane {
+  const { view } = context;
+  const keep = steadyValue<ReadonlySet<string>>(sameSet);
+  const cards = computed(() => new Map<string, Card>(source.layout.value?.cards.map((card) => [card.id, card])));
+  return {
+    ...context,
+    ...source,
+    cards,
+    visible: computed(() => {
+      // Asked only when near: at other zooms nothing depends on it.
+      if (view.level.value !== "near") return NOTHING_VISIBLE;
+      const canvas = { x: 0, y: 0, ...view.size.value };
+      const seen = [...cards.value.values()].filter((card) => overlaps(toScreen(view.viewport.value, card), canvas));
+      return keep(new Set(seen.map((card) => card.id)));
+    }),
+    step: computed(() => {
+      const { k } = view.viewport.value;
+      if (view.level.value === "far") return Math.round(k * 20) / 20;
+      return view.level.value === "near" ? 1.6 : Math.max(1, Math.floor(k * 5) / 5);
+    }),
+    density: computed(() => {
+      const doublings = Math.ceil(Math.log2(view.viewport.value.k));
+      return view.ratio.value * 2 ** Math.max(0, Math.min(5, doublings));
+    }),
+    pictures: new Map(),
+    repainted: signal(0),
+  };
+}
+
+export function createGraphPane(context: ViewContext, source: GraphSource, end: AbortSignal): GraphPane {
+  const pane = createPane(context, source);
+  const { view } = pane;
+  const stages = svg("g", { class: "nf-stages" });
+  const scene = svg("g", { class: "nf-scene" }, createGroups(pane, end), createEdges(pane, end), stages);
+  const root = svg("svg", { class: "nf-svg", role: "group", "aria-label": "Stages of the network" }, scene);
+  const element = html("div", { class: "nf-canvas", tabindex: -1 }, root);
+  const elements = keepStages(pane, stages, end);
+  const focusStage = (id: string): void => elements.get(id)?.focus({ preventScroll: true });
+  watch(end, () => {
+    follow(pane);
+  });
+  watch(end, () => {
+    const { k, x, y } = view.viewport.value;
+    const level = view.level.value;
+    scene.style.transform = `translate(${x}px, ${y}px) scale(${k})`;
+    // Text keeps its size on screen from 100 % up, and when far.
+    root.style.setProperty("--nf-s", String(level === "far" ? 1 / k : 1 / Math.max(1, k)));
+    setAttributes(root, { "data-level": level });
+  });
+  light(pane, root, elements, end);
+  moveSoftly(pane, root, end);
+  const pointing = followPointer(pane, root, end);
+  root.append(createPixels(pane, pointing, end), createHoverCard(pane, end));
+  followGestures(pane, element, root, end);
+  followKeys(pane, element, focusStage, end);
+  return { element, pane, focusStage };
+}
+
+/** One element per stage of the graph, in its order; each lives until its stage goes. */
+function keepStages(pane: Pane, layer: SVGGElement, end: AbortSignal): ReadonlyMap<string, SVGGElement> {
+  const elements = new Map<string, SVGGElement>();
+  const ends = new Map<string, AbortController>();
+  watch(end, () => {
+    const cards = pane.cards.value;
+    const ids = [...pane.index.value.stages.keys()].filter((id) => cards.has(id));
+    for (const id of [...elements.keys()].filter((known) => !cards.has(known))) {
+      ends.get(id)?.abort();
+      ends.delete(id);
+      elements.get(id)?.remove();
+      elements.delete(id);
+    }
+    untracked(() => {
+      for (const id of ids) {
+        if (elements.has(id)) continue;
+        const stop = new AbortController();
+        ends.set(id, stop);
+        elements.set(id, createStage(pane, id, stop.signal));
+      }
+      layer.append(...ids.map((id) => elements.get(id)!));
+      if (!elements.has(pane.view.focus.peek())) pane.view.focus.value = ids[0] ?? "";
+    });
+  });
+  end.addEventListener("abort", () => ends.forEach((stop) => stop.abort()), { once: true });
+  return elements;
+}
+
+/** Dims what the hovered stage or edge has nothing to do with. */
+function light(pane: Pane, root: SVGSVGElement, stages: ReadonlyMap<string, SVGGElement>, end: AbortSignal): void {
+  const lit = computed((): Lit | null => {
+    const hover = pane.view.hover.value;
+    if (hover.kind === "nothing") return null;
+    return hover.kind === "stage" ? litByStage(pane.index.value, hover.id) : litByEdge(pane.index.value, hover.id);
+  });
+  watch(end, () => {
+    const now = lit.value;
+    const hover = pane.view.hover.value;
+    pane.cards.value;
+    const hot = hover.kind === "edge" ? pane.index.value.edges.get(hover.id) : undefined;
+    root.classList.toggle("nf-dimming", now !== null);
+    for (const [id, element] of stages) {
+      element.classList.toggle("nf-lit", now?.stages.has(id) === true);
+      const ends = hot !== undefined && (hot.source === id || hot.target === id);
+      setAttributes(element, { "data-hot": ends ? hot.kind : null });
+    }
+    for (const element of root.querySelectorAll<SVGGElement>(".nf-edge")) {
+      const id = element.dataset["edge"] ?? "";
+      element.classList.toggle("nf-lit", now?.edges.has(id) === true);
+      element.classList.toggle("nf-hot", hot?.id === id);
+    }
+  });
+}
+
+/** Lets cards glide to their places when the layout changes, and only then. */
+function moveSoftly(pane: Pane, root: SVGSVGElement, end: AbortSignal): void {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let before: Layout | null = null;
+  watch(end, () => {
+    const now = pane.layout.value;
+    if (before !== null && now !== null && now !== before) {
+      root.classList.add("nf-moving");
+      clearTimeout(timer);
+      timer = setTimeout(() => root.classList.remove("nf-moving"), MOVE_MS);
+    }
+    before = now;
+  });
+  end.addEventListener("abort", () => clearTimeout(timer), { once: true });
+}

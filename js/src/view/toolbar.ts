@@ -1,0 +1,221 @@
+/** The bar on top: what the model is, what is going on, and the controls of the picture. */
+import { count, duration } from "../format";
+import { depth, search } from "../graph";
+import { type Condition, computed, type ReadonlySignal, watch } from "../state";
+import { changeDepth, fitAll, goTo, ZOOM_STEP, zoomBy } from "./actions";
+import { html, icon, iconButton, type IconName, on, setAttributes, svg } from "./dom";
+import type { Pane } from "./pane";
+import { fillList, popover } from "./popover";
+
+export interface ToolbarSource {
+  readonly pane: Pane;
+  readonly condition: ReadonlySignal<Condition>;
+  /** Fills the screen with the widget or gives it back; null where the host does not let it. */
+  readonly fullScreen: (() => void) | null;
+  focusStage(id: string): void;
+}
+
+type Meta = { readonly text: string; readonly pill: boolean; readonly icon: IconName | "ring" | null };
+
+const plain = (text: string): Meta => ({ text, pill: false, icon: null });
+const pill = (text: string, icon: Meta["icon"]): Meta => ({ text, pill: true, icon });
+
+/** "4.65 M parameters · 75 ms on cpu", or what is going on. */
+function metaOf({ pane, condition }: ToolbarSource): Meta {
+  const { graph, status, problem, kernel } = pane.widget;
+  const { text, done, total, error } = status.value;
+  const now = condition.value;
+  switch (now) {
+    case "busy": {
+      const progress = total > 0 ? ` ${done} of ${total}` : "";
+      return pill((text === "" ? "working" : text) + progress, "ring");
+    }
+    case "waiting":
+      return pill(text === "" ? "kernel busy, waiting" : text, "wait");
+    case "stale":
+      return pill("last good picture", "warn");
+    case "no-kernel":
+      return pill(kernel ? "no answer from the kernel" : "saved picture · no kernel", "none");
+    case "error": {
+      const failure = graph.value?.failure;
+      if (problem.value !== "") return pill("message not understood", "cross");
+      if (error !== null || !failure) return pill("one request failed", "cross");
+      return pill(`forward raised in ${failure.op || failure.call || "the model"}`, "cross");
+    }
+    case "idle": {
+      const model = graph.value?.model;
+      if (model === undefined) return plain("");
+      const time = model.forward_ms === null ? model.device : `${duration(model.forward_ms)} on ${model.device}`;
+      return plain(`${count(model.parameters)} parameters · ${time}`);
+    }
+    default:
+      return now satisfies never;
+  }
+}
+
+const ring = (): SVGElement =>
+  svg(
+    "svg",
+    { class: "nf-icon", viewBox: "0 0 15 15", "aria-hidden": "true" },
+    svg("circle", { class: "nf-ring", cx: 7.5, cy: 7.5, r: 5, pathLength: 100 }),
+  );
+
+function state(source: ToolbarSource, end: AbortSignal): HTMLElement {
+  const name = html("span", { class: "nf-model" });
+  const meta = html("span", { class: "nf-meta" });
+  watch(end, () => {
+    name.textContent = source.pane.widget.graph.value?.model.name ?? "";
+    const { text, pill, icon: sign } = metaOf(source);
+    const picture = sign === null ? null : sign === "ring" ? ring() : icon(sign);
+    meta.replaceChildren(...(picture === null ? [] : [picture]), html("span", {}, text));
+    meta.classList.toggle("nf-pill", pill);
+    meta.title = text;
+  });
+  return html("div", { class: "nf-state" }, html("span", { class: "nf-dot", "aria-hidden": "true" }), name, meta);
+}
+
+/** A value between − and +. */
+function stepper(
+  parts: {
+    readonly name: string;
+    readonly less: string;
+    readonly more: string;
+    readonly shown: ReadonlySignal<string>;
+  },
+  press: (more: boolean) => void,
+  end: AbortSignal,
+): HTMLElement {
+  const value = html("output", { class: "nf-value" });
+  watch(end, () => {
+    value.textContent = parts.shown.value;
+  });
+  const less = iconButton("minus", parts.less, () => press(false), end);
+  const more = iconButton("plus", parts.more, () => press(true), end);
+  const title = parts.name === "" ? null : html("span", { class: "nf-title" }, parts.name);
+  return html(
+    "div",
+    { class: "nf-stepper", role: "group", "aria-label": parts.name || "zoom" },
+    title,
+    less,
+    value,
+    more,
+  );
+}
+
+function searchBox({ pane, focusStage }: ToolbarSource, end: AbortSignal): HTMLElement {
+  const button = html(
+    "button",
+    { type: "button", class: "nf-button", "aria-label": "Find a stage", title: "Find a stage" },
+    icon("search"),
+  );
+  const input = html("input", {
+    type: "search",
+    class: "nf-find",
+    placeholder: "name or type",
+    "aria-label": "Name or type of a stage",
+  });
+  const list = html("ul", { class: "nf-list" });
+  const panel = html("div", { class: "nf-popover" }, input, list);
+  let filled = new AbortController();
+  end.addEventListener("abort", () => filled.abort(), { once: true });
+  const fill = (): void => {
+    filled.abort();
+    filled = new AbortController();
+    const graph = pane.widget.graph.peek();
+    const found = graph === null ? [] : search(graph, input.value);
+    const entries = found.map((stage) => ({
+      title: stage.label,
+      text: [stage.type_name, stage.detail].filter(Boolean).join(" "),
+      go: () => {
+        goTo(pane, stage.id);
+        focusStage(stage.id);
+      },
+    }));
+    fillList(
+      list,
+      entries.length > 0 ? entries : [{ title: "", text: "no stage of that name or type" }],
+      close,
+      filled.signal,
+    );
+  };
+  const { close } = popover(
+    button,
+    panel,
+    () => {
+      input.value = "";
+      fill();
+      input.focus();
+    },
+    end,
+  );
+  on(input, "input", fill, end);
+  on<HTMLInputElement, KeyboardEvent>(
+    input,
+    "keydown",
+    (event) => {
+      if (event.key === "Enter") list.querySelector("button")?.click();
+    },
+    end,
+  );
+  return html("div", { class: "nf-anchor" }, button, panel);
+}
+
+function progress({ pane, condition }: ToolbarSource, end: AbortSignal): HTMLElement {
+  const bar = html("div", { class: "nf-progress", role: "progressbar", "aria-label": "capture" });
+  watch(end, () => {
+    const { done, total } = pane.widget.status.value;
+    bar.hidden = condition.value !== "busy" || total === 0;
+    setAttributes(bar, { "aria-valuemax": total, "aria-valuenow": done });
+    bar.style.setProperty("--nf-done", total > 0 ? String(done / total) : "0");
+  });
+  return bar;
+}
+
+export function createToolbar(source: ToolbarSource, end: AbortSignal): HTMLElement {
+  const { pane, condition, fullScreen } = source;
+  const { view, widget } = pane;
+  const deep = stepper(
+    {
+      name: "depth",
+      less: "Close all groups one level",
+      more: "Open all stages one level",
+      shown: computed(() => String(depth(pane.index.value))),
+    },
+    (more) => changeDepth(pane, more),
+    end,
+  );
+  const zoom = stepper(
+    {
+      name: "",
+      less: "Zoom out",
+      more: "Zoom in",
+      shown: computed(() => `${Math.round(view.viewport.value.k * 100)} %`),
+    },
+    (more) => zoomBy(pane, more ? ZOOM_STEP : 1 / ZOOM_STEP),
+    end,
+  );
+  const inspector = iconButton(
+    "panel",
+    "Inspector",
+    () => {
+      view.inspector.value = !view.inspector.peek();
+    },
+    end,
+  );
+  watch(end, () => {
+    setAttributes(inspector, { "aria-pressed": String(view.inspector.value) });
+  });
+  watch(end, () => {
+    const dead = condition.value === "no-kernel" && !widget.kernel;
+    for (const button of deep.querySelectorAll("button")) button.disabled = dead;
+  });
+  const buttons = [
+    iconButton("fit", "Fit (0 or double click)", () => fitAll(pane), end),
+    ...(fullScreen === null ? [] : [iconButton("full", "Full screen", fullScreen, end)]),
+    searchBox(source, end),
+    inspector,
+  ];
+  const controls = html("div", { class: "nf-controls" }, deep, zoom, html("div", { class: "nf-buttons" }, ...buttons));
+  const name = { class: "nf-toolbar", role: "toolbar", "aria-label": "Picture of the network" };
+  return html("div", name, state(source, end), controls, progress(source, end));
+}
