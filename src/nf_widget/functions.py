@@ -4,35 +4,63 @@ from __future__ import annotations
 
 from typing import Any
 
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 # Their tensor result takes nothing but shape, dtype and device from the first operand.
-LIKE = frozenset(
+LIKE = _words(
     "empty_like zeros_like ones_like full_like rand_like randn_like randint_like new_empty new_zeros new_ones new_full "
-    "new_tensor new_empty_strided".split()
+    "new_tensor new_empty_strided"
 )
 # Only the first operand's values count; the others give a shape or a dtype.
-FIRST_ONLY = frozenset("view_as expand_as reshape_as type_as resize_as_ to".split())
+FIRST_ONLY = _words("view_as expand_as reshape_as type_as resize_as_ to")
 # Each result belongs to the operand at its place.
-PAIRWISE = frozenset("broadcast_tensors meshgrid atleast_1d atleast_2d atleast_3d align_tensors".split())
+PAIRWISE = _words("broadcast_tensors meshgrid atleast_1d atleast_2d atleast_3d align_tensors")
 # They overwrite their first operand without reading it.
-OVERWRITE = frozenset(
+OVERWRITE = _words(
     "copy_ fill_ zero_ normal_ uniform_ random_ exponential_ geometric_ cauchy_ log_normal_ set_ "
     "resize_as_ eye_ dirac_ orthogonal_ ones_ zeros_ constant_ kaiming_normal_ kaiming_uniform_ trunc_normal_ "
-    "xavier_normal_ xavier_uniform_".split()
+    "xavier_normal_ xavier_uniform_"
 )
 # Values leave tensor-land here, and come back there.
-EXITS = frozenset("numpy tolist __array__ __dlpack__ item __float__ __int__ __complex__ __index__".split())
-RETURNS = frozenset("tensor as_tensor asarray scalar_tensor frombuffer from_numpy from_dlpack full".split())
+EXITS = _words("numpy tolist __array__ __dlpack__ item __float__ __int__ __complex__ __index__")
+RETURNS = _words("tensor as_tensor asarray scalar_tensor frombuffer from_numpy from_dlpack full")
+# The result shows the first operand's memory: every element in order, in another order or repeated, or some of them.
+RESHAPES = _words("view view_as unflatten squeeze unsqueeze detach alias data view_as_real view_as_complex imag real")
+PERMUTES = _words(
+    "transpose permute movedim moveaxis swapaxes swapdims t adjoint T mT H mH expand expand_as broadcast_to"
+)
+PARTS = _words("narrow diagonal unfold select as_strided")
+# Likewise where the memory allows it; else they copy.
+MAY_COPY = _words("reshape reshape_as flatten ravel")
+# They may give the operand itself, and then do nothing.
+MAY_DO_NOTHING = _words(
+    "contiguous to float double half bfloat16 int long short char byte bool type type_as cpu cuda pin_memory positive "
+    "conj resolve_conj resolve_neg real flatten ravel sum_to_size as_tensor asarray dropout dropout1d dropout2d "
+    "dropout3d alpha_dropout feature_dropout feature_alpha_dropout"
+)
+# The result is a tuple: pieces of the first operand's memory, or new tensors.
+DIVIDES = _words("chunk split split_with_sizes tensor_split hsplit vsplit dsplit unbind unsafe_chunk unsafe_split")
+SEVERAL = _words(
+    "topk sort kthvalue mode cummax cummin frexp var_mean std_mean aminmax qr svd eigh slogdet unique_consecutive "
+    "lstm gru rnn_tanh rnn_relu multi_head_attention_forward max_pool1d_with_indices max_pool2d_with_indices "
+    "max_pool3d_with_indices native_layer_norm native_batch_norm native_group_norm linalg_qr linalg_svd linalg_eigh "
+    "linalg_eig linalg_slogdet linalg_inv_ex linalg_cholesky_ex linalg_lu linalg_lu_factor geqrf triangular_solve "
+    "adaptive_max_pool1d_with_indices adaptive_max_pool2d_with_indices adaptive_max_pool3d_with_indices"
+)
 # Nothing to record: they give no tensor and write nothing.
-METADATA = frozenset(
+METADATA = _words(
     "size dim stride numel nelement ndimension element_size storage_offset data_ptr get_device is_floating_point "
     "is_complex is_signed is_contiguous is_tensor is_storage __len__ __repr__ __str__ __format__ __hash__ __dir__ "
     "untyped_storage storage is_inference is_conj is_neg is_pinned is_shared is_same_size is_nonzero "
-    "__bool__ register_hook requires_grad_ retain_grad has_names promote_types result_type can_cast".split()
+    "__bool__ register_hook requires_grad_ retain_grad has_names promote_types result_type can_cast"
 )
 # Likewise for properties.
-PROPERTIES = frozenset(
+PROPERTIES = _words(
     "shape dtype device ndim layout is_cuda is_cpu is_meta is_sparse is_quantized is_nested is_mkldnn is_mps is_xpu "
-    "requires_grad is_leaf grad_fn names _version itemsize nbytes output_nr retains_grad".split()
+    "requires_grad is_leaf grad_fn names _version itemsize nbytes output_nr retains_grad"
 )
 # Positional arguments that a reader wants to see with the op, by their position.
 SHOWN = {

@@ -22,7 +22,7 @@ from .records import Edge, Request, Stage, StageGraph, StageId, Summary, Tile, T
 from .running import runnable
 from .selection import expand, select
 from .table import table
-from .topology import build
+from .topology import Setting, build
 from .topology.verify import Verification, verify
 from .warned import warn_about
 
@@ -96,7 +96,10 @@ class Flow:
         )
         warn_about(self._base.notes)
         self._selection = self._base
-        self.graph: StageGraph = build(model, self.trace, self._selection, topology=options.topology)
+        self._setting = Setting(inputs, self._recorded.conditions)
+        self.graph: StageGraph = build(
+            model, self.trace, self._selection, topology=options.topology, setting=self._setting
+        )
         self.expanded: tuple[str, ...] = ()
         self.overview(0, min(options.sample, max(self.sample_count - 1, 0)))
 
@@ -251,7 +254,9 @@ class Flow:
         """Show these stages as their children, and no others; `()` is the first cut again. Returns the new graph."""
         with self._lock:
             selection = expand(self.trace, self._base, stages) if stages else self._base
-            self.graph = build(self._model, self.trace, selection, topology=self._options.topology)
+            self.graph = build(
+                self._model, self.trace, selection, topology=self._options.topology, setting=self._setting
+            )
             self._selection = selection
             self.expanded = tuple(stages)
             return self.graph

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Literal
 
 from torch import nn
 
-from ..errors import TopologyError, TopologyWarning
-from ..records import Edge, Note, Selection, StageGraph, TopologyName, Trace
+from nf_widget.errors import TopologyError, TopologyWarning
+from nf_widget.records import Edge, Note, Selection, StageGraph, TopologyName, Trace
+
 from .fx import symbolic_edges
 from .kinds import with_kinds
 from .runtime import runtime_edges
 from .sequential import sequential_edges
 from .stages import group_boxes, stage_boxes
+from .strategy import Setting, Strategy
 
-Strategy = Callable[[nn.Module, Trace, Selection], tuple[Edge, ...]]
 TopologyOption = Literal["auto", "runtime", "fx", "sequential"]
 
 STRATEGIES: dict[TopologyName, Strategy] = {
@@ -28,13 +28,21 @@ STRATEGIES: dict[TopologyName, Strategy] = {
 
 
 def build(
-    model: nn.Module, trace: Trace, selection: Selection, *, topology: TopologyOption = "auto"
+    model: nn.Module,
+    trace: Trace,
+    selection: Selection,
+    *,
+    topology: TopologyOption = "auto",
+    setting: Setting | None = None,
 ) -> StageGraph:
-    """The stage graph of this cut. Where the strategy cannot work, it is sequential, with a warning and a note."""
+    """The stage graph of this cut. Where the strategy cannot work, it is sequential, with a warning and a note.
+
+    `setting` is needed by strategies that run the model again (`"fx"`).
+    """
     wanted: TopologyName = "runtime" if topology == "auto" else topology
     notes = [*trace.notes, *selection.notes]
     try:
-        edges, used = STRATEGIES[wanted](model, trace, selection), wanted
+        edges, used = STRATEGIES[wanted](model, trace, selection, setting), wanted
     except TopologyError as error:
         text = f"{error} The stages are chained in execution order instead."
         warnings.warn(text, TopologyWarning, stacklevel=4)
@@ -53,9 +61,7 @@ def build(
     )
 
 
-def _connected(
-    edges: tuple[Edge, ...], trace: Trace, selection: Selection
-) -> tuple[tuple[Edge, ...], list[Note]]:
+def _connected(edges: tuple[Edge, ...], trace: Trace, selection: Selection) -> tuple[tuple[Edge, ...], list[Note]]:
     """Attach what nothing leads to, so that the picture is connected: to the stage that ran before it."""
     reached = {edge.target for edge in edges}
     added: list[Edge] = []
@@ -83,4 +89,4 @@ def _dead_ends(edges: tuple[Edge, ...], trace: Trace, selection: Selection) -> l
     ]
 
 
-__all__ = ["STRATEGIES", "Strategy", "TopologyOption", "build", "replace"]
+__all__ = ["STRATEGIES", "Setting", "Strategy", "TopologyOption", "build", "replace"]

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ..records import Edge, EdgeKind, StageId
+from nf_widget.records import Edge, EdgeKind, StageId
 
 
 def with_kinds(order: Sequence[StageId], edges: Sequence[Edge]) -> tuple[Edge, ...]:

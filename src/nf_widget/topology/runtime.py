@@ -8,14 +8,18 @@ from dataclasses import dataclass
 
 from torch import nn
 
-from ..errors import TopologyError
-from ..records import CallId, Edge, Op, OpId, Selection, StageId, TensorSpec, Trace
+from nf_widget.errors import TopologyError
+from nf_widget.records import CallId, Edge, Op, OpId, Selection, StageId, TensorSpec, Trace
+
 from .stages import stage_boxes
+from .strategy import Setting
 
 _SILENT = frozenset(("identity", "constant", "input"))
 
 
-def runtime_edges(model: nn.Module, trace: Trace, selection: Selection) -> tuple[Edge, ...]:
+def runtime_edges(
+    _model: nn.Module, trace: Trace, selection: Selection, _setting: Setting | None = None
+) -> tuple[Edge, ...]:
     """Raises `TopologyError` where the trace holds no ops, because the traced forward had to be given up."""
     if not trace.ops or any(note.kind == "untraced" for note in trace.notes):
         raise TopologyError("This model's forward could not be run with the dataflow tracer.")
@@ -85,9 +89,7 @@ class _Walk:
                     seen_bits |= seen[parent] if source is None else bit[source]
             reach.append(all_bits)
             seen.append(seen_bits if op.evidence == "traced" else 0)
-        specs = {
-            op: leaf.spec for box in boxes if box.kind == "call" for leaf in box.leaves for op in leaf.ops
-        }
+        specs = {op: leaf.spec for box in boxes if box.kind == "call" for leaf in box.leaves for op in leaf.ops}
         return cls(trace.ops, owner, names, bit, reach, seen, specs)
 
     def edges_into(self, target: StageId, entries: Iterable[OpId], assumed: Iterable[OpId]) -> list[Edge]:
@@ -120,9 +122,7 @@ class _Walk:
                 stack.extend(self.ops[op].parents)
         return sorted(op for op in visited if self.owner[op] is None), crossing
 
-    def _edge(
-        self, source: StageId, target: StageId, between: list[OpId], crossing: list[OpId], certain: int
-    ) -> Edge:
+    def _edge(self, source: StageId, target: StageId, between: list[OpId], crossing: list[OpId], certain: int) -> Edge:
         bit = self.bit[source]
         via = tuple(op for op in between if self.reach[op] & bit and self.ops[op].kind not in _SILENT)
         last = max(crossing)

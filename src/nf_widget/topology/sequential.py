@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from torch import nn
 
-from ..records import Edge, Selection, Trace
+from nf_widget.records import Edge, Selection, Trace
+
 from .stages import stage_boxes
+from .strategy import Setting
 
 
-def sequential_edges(model: nn.Module | None, trace: Trace, selection: Selection) -> tuple[Edge, ...]:
+def sequential_edges(
+    _model: nn.Module | None, trace: Trace, selection: Selection, _setting: Setting | None = None
+) -> tuple[Edge, ...]:
     """Each call from the one before it, the first from the first input, each output from the last call."""
     boxes = stage_boxes(trace, selection)
     edges: list[Edge] = []

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..naming import call_ids, leaf_ids
-from ..records import CallId, Group, Selection, Stage, StageId, Trace
+from nf_widget.naming import call_ids, leaf_ids
+from nf_widget.records import CallId, Group, Selection, Stage, StageId, Trace
 
 
 def stage_boxes(trace: Trace, selection: Selection) -> tuple[Stage, ...]:
@@ -53,9 +53,7 @@ def group_boxes(trace: Trace, selection: Selection) -> tuple[Group, ...]:
     )
 
 
-def _group_of(
-    trace: Trace, groups: set[CallId], ids: dict[CallId, StageId] | object, call: CallId | None
-) -> str:
+def _group_of(trace: Trace, groups: set[CallId], ids: dict[CallId, StageId] | object, call: CallId | None) -> str:
     names = call_ids(trace) if not isinstance(ids, dict) else ids
     while call is not None:
         if call in groups:

@@ -1,0 +1,193 @@
+"""Reads a symbolic forward from top to bottom and writes down the calls and ops that a real one would have made."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import replace
+
+from torch import Tensor, nn
+from torch.fx import Node
+
+from nf_widget.errors import TopologyError
+from nf_widget.functions import OVERWRITE
+from nf_widget.records import CallId, Leaf, ModuleCall, Op, OpId, Selection, Trace
+
+from .aliases import Value
+from .applying import Functions
+from .ledger import Heard, Ledger, sources
+from .shelf import Held, Shelf, spread
+from .tracer import Cut, Given, Step, SymbolicForward, is_torchs
+
+# They write to one tensor and read another.
+_OTHER_WRITES = OVERWRITE | {"setitem"}
+
+
+def read(model: nn.Module, trace: Trace, selection: Selection, cut: Cut, forward: SymbolicForward) -> Trace:
+    """`trace` with the ops of the symbolic forward in place of its own, and the leaves of inputs, outputs and stages
+    in terms of those. Calls that are no stages keep leaves that mean nothing here.
+
+    Raises `TopologyError` where calls got, or the model gave, other tensors than in the real forward.
+    """
+    reader = _Reader(model, trace, selection, cut, forward)
+    inputs = reader.enter()
+    for node in forward.nodes:
+        reader.step(node, forward.steps[node])
+    outputs = reader.leaves("the model's result", trace.outputs, forward.results)
+    ops = tuple(reader.ledger.ops)
+    return replace(trace, calls=tuple(reader.calls), ops=ops, inputs=inputs, outputs=outputs, notes=())
+
+
+class _Reader:
+    def __init__(
+        self, model: nn.Module, trace: Trace, selection: Selection, cut: Cut, forward: SymbolicForward
+    ) -> None:
+        self.ledger = Ledger()
+        self.calls = list(trace.calls)
+        self._modules = dict(model.named_modules())
+        self._trace = trace
+        self._stages = frozenset(selection.stages)
+        self._forward = forward
+        self._held: dict[Node, Held] = {}
+        self._constants: dict[int, tuple[Tensor, Value]] = {}
+        self._ops_inside = _ops_inside(trace, cut)
+        self._functions = Functions(self.ledger, self._held, Heard(trace))
+
+    def enter(self) -> tuple[Leaf, ...]:
+        """One op per input leaf. Leaves that are one tensor all count as its sources."""
+        found: list[Leaf] = []
+        ops: dict[Node, list[OpId]] = defaultdict(list)
+        for leaf, node in zip(self._trace.inputs, self._forward.entries, strict=True):
+            op = self.ledger.op("input", None, (), kind="input", outputs=(leaf.spec,))
+            found.append(replace(leaf, ops=(op,)))
+            ops[node].append(op)
+        for node, together in ops.items():
+            self._held[node] = {"": Value(self._joined(None, tuple(together)))}
+        return tuple(found)
+
+    def step(self, node: Node, step: Step) -> None:
+        if node.op == "get_attr":
+            self._held[node] = {} if step.constant is None else {"": self._constant(step.constant)}
+        elif step.leaf is not None:
+            call = self._trace.calls[step.leaf]
+            received = self._received(call.path or call.type_name, call.inputs, step.received)
+            make = self._stage if call.id in self._stages else self._between
+            self._held[node] = make(call, received)
+        elif node.op in ("call_function", "call_method"):
+            self._held[node] = self._functions.apply(node, step.call)
+
+    def leaves(self, place: str, wanted: tuple[Leaf, ...], given: Given) -> tuple[Leaf, ...]:
+        """The leaves `wanted`, with the ops that the symbols at their paths come from."""
+        found = self._received(place, wanted, given)
+        return tuple(replace(leaf, ops=found[leaf.path].sources()) for leaf in wanted)
+
+    def _received(self, place: str, wanted: tuple[Leaf, ...], given: Given) -> Shelf:
+        """What was given, by path. Raises `TopologyError` unless it is what the real forward gave."""
+        paths = {leaf.path for leaf in wanted}
+        found: Shelf = {}
+        for path, what in given:
+            held = {"": self._constant(what)} if isinstance(what, Tensor) else self._held[what]
+            found.update(spread(held, path, paths))
+        missing = paths - found.keys()
+        extra = {path for path in found.keys() - paths if found[path].sources()}
+        if missing or extra:
+            names = ", ".join(sorted(path or "a tensor" for path in missing or extra))
+            verb = "lacks" if missing else "holds more than in the real forward:"
+            raise TopologyError(f"what reaches {place} {verb} {names}")
+        return found
+
+    def _constant(self, tensor: Tensor) -> Value:
+        return self._constants.setdefault(id(tensor), (tensor, Value(None)))[1]
+
+    def _stage(self, call: ModuleCall, received: Shelf) -> Held:
+        """A stage reads all that it receives; leaves that came from one op in the real forward do so here."""
+        self.calls[call.id] = replace(call, inputs=self._with_sources(call.inputs, received))
+        written = self._written_parameters(call)
+        if written:
+            self.ledger.op("parameter", call.id, written)
+        made: dict[tuple[OpId, ...], Value] = {}
+        for ops in sorted({leaf.ops for leaf in call.outputs}):
+            op = self.ledger.op(call.type_name, call.id, ())
+            shown = self._passed_on(call, ops, received)
+            made[ops] = Value(op) if shown is None else shown.seen_as(op)
+            if shown is not None and self._works_in_place(call, ops):
+                shown.write(op)
+        for leaf in self._rewritten(call):
+            received[leaf.path].write(self.ledger.op("write", call.id, (), kind="write", outputs=(leaf.spec,)))
+        self.calls[call.id] = replace(
+            self.calls[call.id],
+            outputs=tuple(replace(leaf, ops=made[leaf.ops].sources()) for leaf in call.outputs),
+        )
+        return {leaf.path: made[leaf.ops] for leaf in call.outputs}
+
+    def _between(self, call: ModuleCall, received: Shelf) -> Held:
+        """One of torch's own modules that is no stage: what it did inside is taken from the real forward."""
+        known = {op: received[leaf.path] for leaf in call.inputs for op in leaf.ops}
+        here: dict[OpId, OpId] = {}
+
+        def parents(ops: tuple[OpId, ...]) -> tuple[OpId, ...]:
+            inside = [here[op] for op in ops if op in here]
+            outside = sources([known[op] for op in ops if op not in here and op in known])
+            return tuple(sorted({*inside, *outside}))
+
+        for op in self._ops_inside[call.id]:
+            here[op.id] = self.ledger.op(
+                op.name, call.id, parents(op.parents), kind=op.kind, outputs=op.outputs, evidence=op.evidence
+            )
+        shelf: Shelf = {}
+        for leaf in call.outputs:
+            shown = self._passed_on(call, leaf.ops, received)
+            ops = parents(leaf.ops)
+            one = self._joined(call.id, ops)
+            shelf[leaf.path] = Value(one) if shown is None else shown.seen_as(one)
+            if shown is not None and self._works_in_place(call, leaf.ops):
+                shown.write(one)
+        return shelf
+
+    def _joined(self, call: CallId | None, ops: tuple[OpId, ...]) -> OpId:
+        """One op that stands for several."""
+        return ops[0] if len(ops) == 1 else self.ledger.op("identity", call, ops, kind="identity")
+
+    def _passed_on(self, call: ModuleCall, ops: tuple[OpId, ...], received: Shelf) -> Value | None:
+        """The argument that the call gave out again: as it was, or rewritten in place."""
+        if self._works_in_place(call, ops):
+            return next(iter(received.values()), None)
+        made = self._trace.ops[ops[0]] if len(ops) == 1 and ops[0] < len(self._trace.ops) else None
+        if made is None or made.kind != "identity":
+            return None
+        return next((received[leaf.path] for leaf in call.inputs if leaf.ops == made.parents), None)
+
+    def _rewritten(self, call: ModuleCall) -> list[Leaf]:
+        """Arguments that were rewritten in place inside the stage, by an op that read nothing else."""
+        read = {op.parents for op in self._ops_inside[call.id] if op.kind == "write" and op.name not in _OTHER_WRITES}
+        return [leaf for leaf in call.inputs if leaf.ops in read]
+
+    def _works_in_place(self, call: ModuleCall, ops: tuple[OpId, ...]) -> bool:
+        module = self._modules[call.path]
+        if not (is_torchs(module) and getattr(module, "inplace", False)):
+            return False
+        return any(op < len(self._trace.ops) and self._trace.ops[op].kind == "write" for op in ops)
+
+    def _written_parameters(self, call: ModuleCall) -> tuple[OpId, ...]:
+        """Ops that wrote to the parameters and buffers of the stage before it ran."""
+        module = self._modules[call.path]
+        own = [self._constants[id(t)][1] for t in (*module.parameters(), *module.buffers()) if id(t) in self._constants]
+        return sources(own)
+
+    @staticmethod
+    def _with_sources(leaves: tuple[Leaf, ...], received: Shelf) -> tuple[Leaf, ...]:
+        return tuple(replace(leaf, ops=received[leaf.path].sources()) for leaf in leaves)
+
+
+def _ops_inside(trace: Trace, cut: Cut) -> defaultdict[CallId, list[Op]]:
+    """The ops of the real forward in each leaf call, in order."""
+    leaf_of: dict[CallId, CallId] = {}
+    for call in trace.calls:
+        if call.id in cut.leaves:
+            leaf_of[call.id] = call.id
+        elif call.parent in leaf_of:
+            leaf_of[call.id] = leaf_of[call.parent]
+    found: defaultdict[CallId, list[Op]] = defaultdict(list)
+    for op in trace.ops:
+        if op.call in leaf_of:
+            found[leaf_of[op.call]].append(op)
+    return found

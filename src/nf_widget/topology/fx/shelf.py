@@ -1,0 +1,93 @@
+"""What a symbol stands for: a tensor, a container of which only the paths of its tensors are known, several results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from nf_widget.errors import TopologyError
+
+from .aliases import Value, View
+
+Shelf = dict[str, Value]
+"""Tensors by path; `""` for a bare tensor; empty for what is no tensor."""
+
+
+@dataclass(frozen=True, slots=True)
+class Several:
+    """A tuple of results of one op. `whole` is made by the op; `name` tells this tuple from others."""
+
+    whole: Value
+    name: str
+
+    def piece(self, key: Any) -> Value:
+        part = View("number", (self.name, key), part=True)
+        return Value(self.whole.op, self.whole.memory, (*self.whole.region, part))
+
+
+Held = Shelf | Several
+
+
+def values(held: Held) -> list[Value]:
+    """Every tensor in it."""
+    return [held.whole] if isinstance(held, Several) else list(held.values())
+
+
+def pick(held: Held, key: Any) -> Held:
+    """What `container[key]` or `container.key` gives: empty where there was no tensor."""
+    if isinstance(held, Several):
+        return held if isinstance(key, slice) else {"": held.piece(key)}
+    if isinstance(key, slice):
+        return _renumbered(held, list(range(_length(held)))[key])
+    name = str(key)
+    if type(key) is int:
+        heads = _heads(held)
+        if all(head.isdecimal() for head in heads):
+            name = str(key if key >= 0 else _length(held) + key)
+        else:  # a structure with names, read by position
+            name = heads[key] if -len(heads) <= key < len(heads) else ""
+    return {path[len(name) + 1 :]: value for path, value in held.items() if path == name or path.startswith(f"{name}.")}
+
+
+def method(held: Held, name: str, arguments: tuple[Any, ...]) -> Held:
+    """What a method of a container gives. Raises `TopologyError` for one that is not known."""
+    if name in ("get", "pop", "__getitem__") and arguments:
+        return pick(held, arguments[0])
+    if isinstance(held, dict):
+        if name == "copy":
+            return held
+        if name in ("values", "to_tuple"):
+            heads = _heads(held)
+            return {
+                ".".join((str(heads.index(head)), *rest)): value
+                for (head, *rest), value in ((path.split("."), value) for path, value in held.items())
+            }
+    raise TopologyError(f"it calls .{name}() of a module's result, and what kind of container that is is not known")
+
+
+def spread(held: Held, prefix: str, wanted: Iterable[str]) -> Shelf:
+    """The tensors in it by their path under `prefix`; the count of several results is read from the paths `wanted`."""
+    if isinstance(held, dict):
+        return {".".join(filter(None, (prefix, path))): value for path, value in held.items()}
+    start = f"{prefix}." if prefix else ""
+    numbers = sorted({path[len(start) :] for path in wanted if path.startswith(start)})
+    return {start + number: held.piece(int(number) if number.isdecimal() else number) for number in numbers}
+
+
+def _heads(shelf: Shelf) -> list[str]:
+    return list(dict.fromkeys(path.split(".")[0] for path in shelf))
+
+
+def _length(shelf: Shelf) -> int:
+    return max((int(head) + 1 for head in _heads(shelf) if head.isdecimal()), default=0)
+
+
+def _renumbered(shelf: Shelf, kept: list[int]) -> Shelf:
+    places = {str(old): str(new) for new, old in enumerate(kept)}
+    found: Shelf = {}
+    for path, value in shelf.items():
+        head, *rest = path.split(".")
+        if head in places:
+            found[".".join((places[head], *rest))] = value
+    return found

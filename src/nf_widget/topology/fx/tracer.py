@@ -1,0 +1,328 @@
+"""One symbolic forward with `torch.fx`: which functions and modules run on what, without any values.
+
+Calls that are stages are leaves, and so are torch's own modules with no stage inside. Beyond what `torch.fx` records,
+in-place operators and item assignment are seen, hooks of leaves run, and arguments and results may be any container.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import GetSetDescriptorType
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.fx import Node, Proxy, Tracer
+from torch.fx.proxy import Attribute
+from torch.overrides import TorchFunctionMode
+
+from nf_widget.errors import TopologyError
+from nf_widget.functions import DIVIDES, METADATA, PROPERTIES, name_of
+from nf_widget.inputs import Inputs
+from nf_widget.nested import given, leaves_of, reachable_of, replace, working_copy
+from nf_widget.records import CallId, Selection, Trace
+
+_TORCH = ("torch.nn", "torch.ao.nn")
+# Python's in-place operators.
+IN_PLACE = (
+    "iadd", "iand", "ifloordiv", "ilshift", "imod", "imul", "imatmul", "ior", "ipow", "irshift", "isub", "itruediv",
+    "ixor",
+)  # fmt: skip
+_ABSENT = object()
+_DESCRIPTORS = (property, GetSetDescriptorType)
+
+# Leaves of arguments or of a result: what stands for a tensor, or a tensor that was there before.
+Given = tuple[tuple[str, Node | Tensor], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """`leaves` are the calls that are not looked into; `visible` are the calls outside them, for each path in order."""
+
+    leaves: frozenset[CallId]
+    visible: Mapping[str, tuple[CallId, ...]]
+
+    @classmethod
+    def of(cls, model: nn.Module, trace: Trace, selection: Selection) -> Cut:
+        modules = dict(model.named_modules())
+        above = {a for stage in selection.stages for a in _ancestors(trace, stage)}
+        leaves: set[CallId] = set()
+        hidden: set[CallId] = set()
+        visible: dict[str, list[CallId]] = defaultdict(list)
+        for call in trace.calls:
+            if call.parent in leaves or call.parent in hidden:
+                hidden.add(call.id)
+                continue
+            visible[call.path].append(call.id)
+            if call.id in selection.stages or (call.id not in above and is_torchs(modules[call.path])):
+                leaves.add(call.id)
+        return cls(frozenset(leaves), {path: tuple(calls) for path, calls in visible.items()})
+
+    def order(self) -> tuple[CallId, ...]:
+        """The visible calls as they ran."""
+        return tuple(sorted(call for calls in self.visible.values() for call in calls))
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Where a node of the graph came from: the call that it ran in, and, for a leaf, the leaf's call and arguments."""
+
+    call: CallId | None
+    leaf: CallId | None = None
+    received: Given = ()
+    constant: Tensor | None = None
+
+
+@dataclass(slots=True)
+class SymbolicForward:
+    """`nodes` in order of execution; `entries[i]` stands for the i-th input leaf; `results` are the output's leaves."""
+
+    nodes: tuple[Node, ...] = ()
+    steps: dict[Node, Step] = field(default_factory=dict)
+    entries: tuple[Node, ...] = ()
+    results: Given = ()
+
+
+def trace_symbolically(model: nn.Module, trace: Trace, cut: Cut, inputs: Inputs) -> SymbolicForward:
+    """Raises whatever the model raises when it is run on symbols, and `TopologyError` where it calls other modules."""
+    tracer = _Tracer(trace, cut, inputs)
+    with _Constants(tracer):
+        tracer.trace(model)
+    called, wanted = tuple(tracer.called), cut.order()
+    if called != wanted:
+        missing = next(c for c in wanted if c not in called) if set(wanted) - set(called) else wanted[0]
+        raise TopologyError(f"the symbolic forward did not call {trace.calls[missing].path} as the real one did")
+    tracer.forward_.nodes = tuple(tracer.graph.nodes)
+    return tracer.forward_
+
+
+def is_torchs(module: nn.Module) -> bool:
+    """Whether `torch.fx` would not look into this module: torch's own, or compiled."""
+    own = type(module).__module__.startswith(_TORCH) and not isinstance(module, nn.Sequential)
+    return own or isinstance(module, torch.jit.ScriptModule)
+
+
+class Symbol(Proxy):
+    """A proxy that also records in-place operators, item assignment and `tensor.data = ...`."""
+
+    def __getattr__(self, name: str) -> Attribute:
+        attribute = SymbolAttribute(self, name)
+        if name not in PROPERTIES and isinstance(getattr(Tensor, name, None), _DESCRIPTORS):
+            attribute.node  # noqa: B018 - `torch.fx` waits until the attribute is used; what it shows is of now
+        return attribute
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name == "data":
+            self.tracer.create_proxy("call_function", setattr, (self, name, value), {})
+        else:
+            object.__setattr__(self, name, value)
+
+    def __len__(self) -> int:
+        count = self.tracer.count(self.node) if isinstance(self.tracer, _Tracer) else None
+        return super().__len__() if count is None else count
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.tracer.create_proxy("call_function", operator.setitem, (self, key, value), {})
+
+
+class SymbolAttribute(Attribute, Symbol):
+    """An attribute of a symbol, which may be written to as well (`x.data[0] = 1`)."""
+
+
+def _in_place_operator(name: str) -> Callable[[Symbol, Any], Proxy]:
+    def apply(self: Symbol, other: Any) -> Proxy:
+        return self.tracer.create_proxy("call_function", getattr(operator, name), (self, other), {})
+
+    return apply
+
+
+for _name in IN_PLACE:
+    setattr(Symbol, f"__{_name}__", _in_place_operator(_name))
+
+
+class _Tracer(Tracer):
+    def __init__(self, trace: Trace, cut: Cut, inputs: Inputs) -> None:
+        super().__init__(param_shapes_constant=True)
+        self.called: list[CallId] = []
+        self.forward_ = SymbolicForward()
+        self._trace = trace
+        self._cut = cut
+        self._inputs = inputs
+        self._reached: dict[str, int] = defaultdict(int)
+        self._stack: list[CallId] = []
+
+    def create_args_for_root(self, *_wanted: Any, **_options: Any) -> tuple[Any, list[Any]]:
+        """One placeholder for each tensor among the inputs; everything else is what the model really got."""
+        memo: dict[int, Any] = {}
+        for _, tensor in self._inputs.leaves:
+            if id(tensor) not in memo:
+                memo[id(tensor)] = symbol = self.create_proxy("placeholder", f"input_{len(memo)}", (), {})
+                symbol.__dict__.update(tensor.__dict__)
+        self.forward_.entries = tuple(memo[id(tensor)].node for _, tensor in self._inputs.leaves)
+        args = tuple(working_copy(arg, memo) for arg in self._inputs.args)
+        kwargs = {name: working_copy(arg, memo) for name, arg in self._inputs.kwargs.items()}
+
+        def forward(root: nn.Module) -> None:
+            self.forward_.results = _nodes(leaves_of((Proxy, Tensor), root(*args, **kwargs)))
+
+        return forward, [self.root]
+
+    def call_module(
+        self, m: nn.Module, forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        path = (self.submodule_paths or {}).get(m)
+        if path is None:
+            return forward(*args, **kwargs)
+        call = self._next_call(path)
+        if call in self._cut.leaves:
+            return self._leaf(m, call, forward, args, kwargs)
+        with self._inside(call):
+            return forward(*args, **kwargs)
+
+    def create_node(self, *args: Any, **kwargs: Any) -> Node:
+        node = super().create_node(*args, **kwargs)
+        constant = _attribute(self.root, str(node.target)) if node.op == "get_attr" else None
+        self.forward_.steps[node] = Step(self._stack[-1] if self._stack else None, constant=constant)
+        return node
+
+    def proxy(self, node: Node) -> Proxy:
+        return Symbol(node, self)
+
+    def iter(self, obj: Proxy) -> Iterator[Any]:
+        count = self.count(obj.node)
+        return super().iter(obj) if count is None else iter([self._item(obj, i) for i in range(count)])
+
+    def count(self, node: Node) -> int | None:
+        """How many results there are in a tuple, where the real forward tells."""
+        step = self.forward_.steps[node]
+        if step.leaf is not None:
+            heads = dict.fromkeys(leaf.path.split(".")[0] for leaf in self._trace.calls[step.leaf].outputs)
+            return len(heads) if list(heads) == [str(i) for i in range(len(heads))] else None
+        name = node.target if isinstance(node.target, str) else getattr(node.target, "__name__", "")
+        counts = {len(op.outputs) for op in self._trace.ops if op.call == step.call and op.name == name}
+        return counts.pop() if name in DIVIDES and len(counts) == 1 else None
+
+    def constant(self, tensor: Tensor) -> Proxy:
+        """A symbol for a tensor that was there before."""
+        node: Any = self.create_arg(tensor)
+        return self.proxy(node)
+
+    def _item(self, symbol: Proxy, index: int) -> Proxy:
+        made: Proxy = self.create_proxy("call_function", operator.getitem, (symbol, index), {})
+        return made
+
+    def _next_call(self, path: str) -> CallId:
+        calls = self._cut.visible.get(path, ())
+        index = self._reached[path]
+        if index >= len(calls):
+            times = f"only {len(calls)} times" if calls else "not"
+            raise TopologyError(f"the symbolic forward called {path}, which the real one called {times}")
+        self._reached[path] = index + 1
+        self.called.append(calls[index])
+        return calls[index]
+
+    def _leaf(
+        self, module: nn.Module, call: CallId, forward: Callable[..., Any], args: tuple[Any, ...], kwargs: Any
+    ) -> Any:
+        """The module's hooks run around a stand-in for its forward. What hooks do belongs to the call."""
+        if isinstance(module, torch.jit.ScriptModule):
+            return self._place(call, args, kwargs)
+        placed: Any = None
+        depth = len(self._stack)
+
+        def stand_in(*args: Any, **kwargs: Any) -> Any:
+            nonlocal placed
+            placed = self._place(call, args, kwargs)
+            self._stack.append(call)
+            return placed
+
+        own = module.__dict__.get("forward", _ABSENT)
+        module.__dict__["forward"] = stand_in
+        try:
+            forward(*args, **kwargs)
+        finally:
+            del self._stack[depth:]
+            if own is _ABSENT:
+                del module.__dict__["forward"]
+            else:
+                module.__dict__["forward"] = own
+        return placed
+
+    def _place(self, call: CallId, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Proxy:
+        found = reachable_of((Proxy, Tensor), given(args, kwargs))
+        proxies = tuple(value for _, value in found if isinstance(value, Proxy))
+        made = self._trace.calls[call]
+        proxy = self.create_proxy("call_module", made.path or made.type_name, proxies, {})
+        step = self.forward_.steps[proxy.node]
+        self.forward_.steps[proxy.node] = Step(step.call, call, _nodes(found))
+        return proxy
+
+    @contextmanager
+    def _inside(self, call: CallId) -> Any:
+        self._stack.append(call)
+        try:
+            yield
+        finally:
+            self._stack.pop()
+
+
+class _Constants(TorchFunctionMode):
+    """Tensors that are no symbols, until something symbolic is written to them: from then on they are."""
+
+    def __init__(self, tracer: _Tracer) -> None:
+        super().__init__()
+        self._tracer = tracer
+        self._written: dict[int, tuple[Tensor, Proxy]] = {}
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        kwargs = kwargs or {}
+        name: str = getattr(func, "__name__", "")
+        if name in METADATA or (name == "__get__" and name_of(func) in PROPERTIES):
+            return func(*args, **kwargs)
+        if self._written:
+            swapped, options = replace(args, self._symbol), replace(kwargs, self._symbol)
+            if swapped is not args or options is not kwargs:
+                if name == "__get__":
+                    return getattr(swapped[0], name_of(func))
+                return Symbol.__torch_function__(func, (), swapped, options)
+        if _writes(name, kwargs) and leaves_of(Proxy, (args, kwargs)):
+            for _, tensor in leaves_of(Tensor, kwargs["out"] if "out" in kwargs else args[:1]):
+                self._written[id(tensor)] = (tensor, self._tracer.constant(tensor))
+        return func(*args, **kwargs)
+
+    def _symbol(self, tensor: Tensor) -> Any:
+        return self._written.get(id(tensor), (tensor, tensor))[1]
+
+
+def _writes(name: str, kwargs: dict[str, Any]) -> bool:
+    in_place = name.endswith("_") and not name.endswith("__")
+    return in_place or name == "__setitem__" or "out" in kwargs or kwargs.get("inplace") is True
+
+
+def _nodes(found: list[tuple[str, Any]]) -> Given:
+    return tuple((path, value.node if isinstance(value, Proxy) else value) for path, value in found)
+
+
+def _attribute(root: nn.Module, path: str) -> Tensor | None:
+    """The tensor of this name. Looked up past `Module.__getattr__`, which makes symbols during the forward."""
+    *owners, name = path.split(".")
+    fields: dict[str, Any] = root.__dict__
+    for owner in owners:
+        fields = fields["_modules"][owner].__dict__
+    found = {**fields, **fields["_buffers"], **fields["_parameters"]}.get(name)
+    return found if isinstance(found, Tensor) else None
+
+
+def _ancestors(trace: Trace, call: CallId) -> list[CallId]:
+    found = []
+    parent = trace.calls[call].parent
+    while parent is not None:
+        found.append(parent)
+        parent = trace.calls[parent].parent
+    return found
