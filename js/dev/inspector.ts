@@ -1,6 +1,6 @@
 /**
  * Inspector and slider on a kernel in the page: inspector.html?scene=maps&theme=dark&width=441.
- * Build with `npx esbuild dev/inspector.ts dev/inspector.css --bundle --format=esm --outdir=<folder>`.
+ * Build with `npx esbuild dev/inspector.ts src/styles.css --bundle --format=esm --entry-names=[name] --outdir=<folder>`.
  */
 import type { Picture, StageInfo, Summary } from "../src/protocol";
 import { createInspector } from "../src/view/inspector";
@@ -9,7 +9,10 @@ import { type Activation, generator, maps, quantise, statisticsOf, summaryOf } f
 import { contextOf, edgeInfo, graphOf, Kernel, type Shown, stageInfo } from "../test/support/kernel";
 
 const query = new URLSearchParams(location.search);
-const shown = (activation: Activation, picture?: Picture): Shown => ({ activation, summary: summaryOf(activation, picture) });
+const shown = (activation: Activation, picture?: Picture): Shown => ({
+  activation,
+  summary: summaryOf(activation, picture),
+});
 
 function photo(side: number, phase: number): Picture {
   const codes = new Uint8Array(side * side * 3);
@@ -20,7 +23,14 @@ function photo(side: number, phase: number): Picture {
       const body = d < 0.22 ? 1 : 0.25 + 0.3 * Math.sin(x * 9) * Math.cos(y * 7);
       codes.set([210 * body + 30, 150 * body + 40, 90 * body + 50 + 60 * y], (r * side + c) * 3);
     }
-  return { kind: "photo", rows: side, columns: side, size: [224, 224], pooled: true, codes: new DataView(codes.buffer) };
+  return {
+    kind: "photo",
+    rows: side,
+    columns: side,
+    size: [224, 224],
+    pooled: true,
+    codes: new DataView(codes.buffer),
+  };
 }
 
 function vector(length: number, seed: number): Activation {
@@ -36,11 +46,22 @@ function vectorPicture({ values }: Activation): Picture {
   return { kind: "vector", length: values.length, size: values.length, pooled: false, low: -limit, high: limit, codes };
 }
 
-function tokens(count: number, features: number, grid: readonly [number, number] | null, labels: readonly string[]): Shown {
+function tokens(
+  count: number,
+  features: number,
+  grid: readonly [number, number] | null,
+  labels: readonly string[],
+): Shown {
   const source = maps(features, count, 1, 0, 0.6).values;
   const values = new Float32Array(count * features);
-  for (let t = 0; t < count; t++) for (let f = 0; f < features; f++) values[t * features + f] = source[f * count + t]! / 6;
-  const activation: Activation = { shape: [1, count, features], axes: ["batch", "token", "feature"], kind: "tokens", values };
+  for (let t = 0; t < count; t++)
+    for (let f = 0; f < features; f++) values[t * features + f] = source[f * count + t]! / 6;
+  const activation: Activation = {
+    shape: [1, count, features],
+    axes: ["batch", "token", "feature"],
+    kind: "tokens",
+    values,
+  };
   const codes = quantise(values, -3, 3);
   const special = grid === null ? 0 : count - grid[0] * grid[1];
   const rest = { pooled: false, grid, special, labels, maps: null, low: -3, high: 3, codes };
@@ -53,7 +74,9 @@ function attention(heads: number, count: number): Activation {
   const values = new Float32Array(heads * count * count);
   for (let h = 0; h < heads; h++)
     for (let q = 0; q < count; q++) {
-      const raw = Array.from({ length: count }, (_, k) => (k > q ? 0 : Math.exp(-Math.abs(q - k - h * 2) * (0.6 + h * 0.4))));
+      const raw = Array.from({ length: count }, (_, k) =>
+        k > q ? 0 : Math.exp(-Math.abs(q - k - h * 2) * (0.6 + h * 0.4)),
+      );
       const sum = raw.reduce((a, b) => a + b, 0);
       raw.forEach((weight, k) => {
         values[(h * count + q) * count + k] = weight / sum;
@@ -65,7 +88,12 @@ function attention(heads: number, count: number): Activation {
 function volume(channels: number, size: readonly [number, number, number]): Shown {
   const flat = maps(channels, size[0] * size[1], size[2], 0, 0.1);
   const shape = [1, channels, ...size];
-  const activation: Activation = { ...flat, shape, axes: ["batch", "channel", "depth", "height", "width"], kind: "volume" };
+  const activation: Activation = {
+    ...flat,
+    shape,
+    axes: ["batch", "channel", "depth", "height", "width"],
+    kind: "volume",
+  };
   const [depth, rows, columns] = size;
   const middle = Math.floor(depth / 2);
   const start = middle * rows * columns;
@@ -76,7 +104,18 @@ function volume(channels: number, size: readonly [number, number, number]): Show
 
 function classes(frame: number): Shown {
   const logits = vector(1000, 5);
-  const names = ["Egyptian cat", "tiger cat", "tabby", "lynx", "plastic bag", "Persian cat", "window screen", "bucket", "velvet", "Siamese cat"];
+  const names = [
+    "Egyptian cat",
+    "tiger cat",
+    "tabby",
+    "lynx",
+    "plastic bag",
+    "Persian cat",
+    "window screen",
+    "bucket",
+    "velvet",
+    "Siamese cat",
+  ];
   const lead = frame < 4 ? 0 : frame < 9 ? 3 : 2;
   const order = [lead, ...names.keys()].filter((i, at, all) => all.indexOf(i) === at);
   const shares = [0.38, 0.25, 0.21, 0.06, 0.0021, 0.0011, 0.0009, 0.0005, 0.0002, 0.00001];
@@ -100,7 +139,7 @@ function stagesAt(frame: number): Record<string, readonly Shown[]> {
     stem: [shown(maps(32, 112, 112, phase))],
     "_blocks.2": [shown(maps(24, 56, 56, phase))],
     // Too large to travel whole; slow to make, so only where it is looked at.
-    large: [shown(query.get("scene") === "large" ? maps(4, 1100, 1000, phase) : maps(4, 11, 10, phase))],
+    large: [shown(query.get("scene") === "large" ? maps(2, 1100, 1000, phase) : maps(4, 11, 10, phase))],
     dec3: [shown(dead)],
     broken: [shown(broken)],
     pair: [shown(pair), { ...shown(vector(6, 2), vectorPicture(vector(6, 2))) }].map((one, i) => ({
@@ -124,8 +163,15 @@ const TYPES: Readonly<Record<string, Partial<StageInfo>>> = {
   raised: { status: "raised" },
 };
 
+const cached = new Map<number, ReturnType<typeof stagesAt>>();
+const valuesAt = (frame: number) => {
+  const found = cached.get(frame) ?? stagesAt(frame);
+  cached.set(frame, found);
+  return found;
+};
+
 function graph() {
-  const values = stagesAt(0);
+  const values = valuesAt(0);
   const leaf = ({ summary: { leaf, shape, dtype } }: { summary: Summary }) => ({ path: leaf, shape, dtype });
   const stages = [...Object.keys(values), "raised"].map((id, order) =>
     stageInfo(id, { order, parameters: 12_480, leaves: (values[id] ?? []).map(leaf), ...TYPES[id] }),
@@ -133,9 +179,21 @@ function graph() {
   const shape = [1, 24, 56, 56];
   const edges = [
     edgeInfo("input", "stem"),
-    edgeInfo("stem", "_blocks.2", { via: [{ name: "pad", detail: "(1, 1)" }, { name: "relu", detail: "" }] }),
+    edgeInfo("stem", "_blocks.2", {
+      via: [
+        { name: "pad", detail: "(1, 1)" },
+        { name: "relu", detail: "" },
+      ],
+    }),
     edgeInfo("_blocks.2", "large", { shape }),
-    edgeInfo("_blocks.2", "dec3", { kind: "skip", via: [{ name: "interpolate", detail: "scale_factor=2" }, { name: "cat", detail: "dim=1" }], shape }),
+    edgeInfo("_blocks.2", "dec3", {
+      kind: "skip",
+      via: [
+        { name: "interpolate", detail: "scale_factor=2" },
+        { name: "cat", detail: "dim=1" },
+      ],
+      shape,
+    }),
     edgeInfo("stem", "dec3", { kind: "merge", via: [{ name: "mul", detail: "" }], evidence: "inferred" }),
     edgeInfo("stem", "embed"),
     edgeInfo("embed", "attn"),
@@ -147,7 +205,8 @@ function graph() {
   ];
   const failure = {
     type: "RuntimeError",
-    message: "Sizes of tensors must match except in dimension 1. Expected size 28 but got size 27 for tensor number 1 in the list.",
+    message:
+      "Sizes of tensors must match except in dimension 1. Expected size 28 but got size 27 for tensor number 1 in the list.",
     op: "cat(dim=1)",
     call: "raised",
     operands: [
@@ -160,14 +219,13 @@ function graph() {
 }
 
 const theme = query.get("theme") === "dark" ? "dark" : "light";
-const cached = new Map<number, ReturnType<typeof stagesAt>>();
-const valuesAt = (frame: number) => {
-  const found = cached.get(frame) ?? stagesAt(frame);
-  cached.set(frame, found);
-  return found;
-};
 const labels = Array.from({ length: FRAMES }, (_, i) => `σ = ${(i * 0.03).toFixed(2)}`);
-const traits = { selected: query.get("scene") ?? "_blocks.2", frame_count: FRAMES, frame_labels: labels, sample_count: Number(query.get("samples") ?? 1) };
+const traits = {
+  selected: query.get("scene") ?? "_blocks.2",
+  frame_count: FRAMES,
+  frame_labels: labels,
+  sample_count: Number(query.get("samples") ?? 1),
+};
 const end = new AbortController();
 const kernel = new Kernel(graph(), valuesAt, traits, query.get("kernel") !== "no");
 if (query.get("answers") === "no") kernel.prompt = false;
@@ -176,6 +234,7 @@ context.view.theme.value = theme;
 context.view.ratio.value = devicePixelRatio;
 document.documentElement.className = theme;
 const panel = document.getElementById("panel")!;
+panel.dataset.theme = theme;
 panel.style.width = `${query.get("width") ?? 441}px`;
 const part = query.get("part") === "slider" ? createSlider : createInspector;
 panel.append(part(context, end.signal));

@@ -1,0 +1,88 @@
+/** Where one query looks: an arc to each key, as wide as its weight. */
+import { type ReadonlySignal, type Signal, watch } from "../../state";
+import { html, on, setAttributes, svg } from "../dom";
+import type { Reading } from "./reading";
+import type { Spot } from "./slice";
+
+export interface ArcsSource {
+  readonly reading: Reading;
+  readonly spot: Signal<Spot>;
+  /** Of the keys; may be empty. */
+  readonly labels: ReadonlySignal<readonly string[]>;
+  readonly count: number;
+}
+
+const WIDTH = 413;
+const TOP = 84;
+const WIDEST = 8;
+/** More keys than this leave no room for their names. */
+export const MOST_KEYS = 64;
+/** Up to so many keys their weights are written beneath them. */
+const WITH_WEIGHTS = 16;
+/** Under this weight an arc is not drawn. */
+const FAINT = 0.01;
+
+/** The arcs of a row of weights: paths with widths, the strongest last so that it lies on top. */
+export function arcsOf(
+  weights: ArrayLike<number>,
+  query: number,
+  count: number,
+): { key: number; d: string; width: number }[] {
+  const x = (index: number): number => ((index + 0.5) * WIDTH) / count;
+  const drawn = Array.from({ length: Math.min(count, weights.length) }, (_, key) => ({ key, weight: weights[key]! }))
+    .filter(({ weight }) => weight >= FAINT)
+    .sort((a, b) => a.weight - b.weight || a.key - b.key);
+  return drawn.map(({ key, weight }) => {
+    const [from, to] = [x(query), x(key)];
+    const width = Math.max(0.75, Math.min(1, weight) * WIDEST);
+    const height = key === query ? 14 : 14 + (Math.abs(from - to) / WIDTH) * (TOP - 22);
+    const lean = key === query ? 9 : 0;
+    const d = `M${from.toFixed(1)} ${TOP}C${(from - lean).toFixed(1)} ${(TOP - height * 1.3).toFixed(1)} ${(to + lean).toFixed(1)} ${(TOP - height * 1.3).toFixed(1)} ${to.toFixed(1)} ${TOP}`;
+    return { key, d, width };
+  });
+}
+
+const weightText = (weight: number | undefined): string =>
+  weight === undefined || Number.isNaN(weight) ? "" : weight.toFixed(2).replace(/^0/, "");
+
+/** Keys are told apart by name and weight where there is room, else by place alone. Null for too many. */
+export function arcs(source: ArcsSource, end: AbortSignal): HTMLElement | null {
+  const { reading, spot, labels, count } = source;
+  if (count > MOST_KEYS) return null;
+  const figure = svg("svg", { width: WIDTH, height: TOP, viewBox: `0 0 ${WIDTH} ${TOP}`, "aria-hidden": "true" });
+  const buttons = Array.from({ length: count }, (_, key) =>
+    html("button", { type: "button", "data-key": key }, html("span"), html("small")),
+  );
+  const keys = html("div", { class: "nf-i-keys" }, ...buttons);
+  const heading = html("p", { class: "nf-i-from" });
+  watch(end, () => {
+    const { row, column } = spot.value;
+    const weights = reading.row.value ?? [];
+    figure.replaceChildren(
+      ...arcsOf(weights, row, count).map(({ key, d, width }) =>
+        svg("path", { class: "nf-i-arc", d, "stroke-width": width, "data-here": key === column }),
+      ),
+    );
+    const name = labels.value[row];
+    const from = html("b", {}, name === undefined ? `from query ${row}` : `from “${name}” at ${row}`);
+    heading.replaceChildren(from, html("span", { class: "nf-i-muted" }, "line width = weight"));
+    for (const [key, button] of buttons.entries()) {
+      const text = labels.value[key] ?? String(key);
+      const weight = weightText(weights[key]);
+      button.firstElementChild!.textContent = text;
+      button.lastElementChild!.textContent = count <= WITH_WEIGHTS ? weight : "";
+      const title = `key ${key} “${text}”: ${weight}`;
+      setAttributes(button, { "data-here": key === column, "data-query": key === row, title });
+    }
+  });
+  on<HTMLElement, MouseEvent>(
+    keys,
+    "click",
+    (event) => {
+      const key = (event.target as Element).closest<HTMLElement>("[data-key]")?.dataset.key;
+      if (key !== undefined) spot.value = { ...spot.peek(), column: Number(key) };
+    },
+    end,
+  );
+  return html("div", { class: "nf-i-arcs" }, heading, figure, keys);
+}

@@ -1,0 +1,66 @@
+/** A classifier's output: every class that was sent, as a bar. */
+import type { Picture } from "../../protocol";
+import { type ReadonlySignal, type Signal, watch } from "../../state";
+import { html, on, setAttributes } from "../dom";
+import { remade } from "../parts";
+import type { Spot } from "./slice";
+import { grouped } from "./words";
+
+export type Classes = Extract<Picture, { kind: "classes" }>;
+
+/** ".3812", "<.0001", "12.5": four digits behind the point for shares. */
+export function classValue(value: number | null): string {
+  if (value === null) return "–";
+  if (value === 0 || Math.abs(value) > 1) return value.toPrecision(4).replace(/\.?0+$/, "");
+  if (Math.abs(value) < 0.0001) return value > 0 ? "<.0001" : ">−.0001";
+  return value
+    .toFixed(4)
+    .replace(/^(-?)0(?=\.)/, "$1")
+    .replace("-", "−");
+}
+
+/** Length of a bar, 0 to 1: shares as they are, other values against the greatest. */
+export function barShare(value: number | null, entries: Classes["entries"]): number {
+  const most = Math.max(...entries.map((entry) => Math.abs(entry.value ?? 0)));
+  const full = Math.max(1, most);
+  return Math.min(1, Math.abs(value ?? 0) / full);
+}
+
+/** "softmax of 1,000 classes, the best 10 shown". */
+export function classesText({ scale, count, entries }: Classes): string {
+  const part = entries.length < count ? `, the best ${entries.length} shown` : "";
+  return `${scale} of ${grouped(count)} classes${part}`;
+}
+
+export const className = (classes: Classes, index: number): string =>
+  classes.entries.find((entry) => entry.index === index)?.name ?? "";
+
+/** Choosing a class puts the crosshair of the raw values on its index. */
+export function classList(classes: ReadonlySignal<Classes>, spot: Signal<Spot>, end: AbortSignal): HTMLElement {
+  const make = () =>
+    classes.value.entries.map(({ index, name, value }) => {
+      const fill = html("span", { class: "nf-i-class-fill" });
+      fill.style.width = `${(barShare(value, classes.value.entries) * 100).toFixed(2)}%`;
+      const label = html("span", { class: "nf-i-class-name", title: name }, name || `class ${index}`);
+      const bar = html("span", { class: "nf-i-class-bar", "aria-hidden": "true" }, fill);
+      const parts = [html("small", {}, String(index)), label, html("b", {}, classValue(value)), bar];
+      return html("li", {}, html("button", { type: "button", "data-index": index }, ...parts));
+    });
+  const list = remade(html("ol", { class: "nf-i-classes" }), make, end);
+  watch(end, () => {
+    const { column } = spot.value;
+    for (const button of list.querySelectorAll<HTMLElement>("[data-index]"))
+      setAttributes(button, { "data-here": Number(button.dataset.index) === column });
+    classes.value;
+  });
+  on<HTMLElement, MouseEvent>(
+    list,
+    "click",
+    (event) => {
+      const index = (event.target as Element).closest<HTMLElement>("[data-index]")?.dataset.index;
+      if (index !== undefined) spot.value = { row: 0, column: Number(index) };
+    },
+    end,
+  );
+  return list;
+}

@@ -1,0 +1,98 @@
+/** What is known of a leaf's slices, and what to ask for to know them exactly. */
+import { type Scale, scaleFor, WEIGHTS } from "../../colour";
+import type { Summary, TileRequest } from "../../protocol";
+import { type ReadonlySignal, requestFor, type ViewContext } from "../../state";
+import type { Lens } from "./lens";
+import { codedSlice, momentsOf, type Slice, tileSlice } from "./slice";
+
+/** Elements of a slice that travels whole: 4 MB as float32. Larger ones come pooled, with exact rows and columns. */
+export const WHOLE_LIMIT = 2 ** 20;
+
+/** One leaf of one stage, as one view inspects it. The lens stays as it is while the input changes. */
+export interface Leaf {
+  readonly context: ViewContext;
+  readonly stage: string;
+  readonly name: string;
+  readonly lens: Lens;
+  /** Of the frame and sample that are shown. */
+  readonly summary: ReadonlySignal<Summary>;
+}
+
+export type Part = Partial<Pick<TileRequest, "channel" | "slice" | "region" | "size">>;
+
+export const request = ({ context, stage, name }: Leaf, part: Part): TileRequest =>
+  requestFor(context.widget, stage, name, part);
+
+/** `null`, which is exact, where the slice has no more than `bound` rows and columns; else what fits into them. */
+export const within = (size: readonly [number, number], bound: number): readonly [number, number] | null =>
+  size[0] <= bound && size[1] <= bound ? null : [Math.min(size[0], bound), Math.min(size[1], bound)];
+
+/** Rows and columns of a slice too large to travel whole: enough for a plate at two device pixels per CSS px. */
+const POOLED = 512;
+
+/** The request for a slice to be looked at closely. */
+export const closely = (leaf: Leaf, size: readonly [number, number], part: Part): TileRequest =>
+  request(leaf, { ...part, size: size[0] * size[1] <= WHOLE_LIMIT ? null : within(size, POOLED) });
+
+/** The best tile that is there of a slice with `size` rows and columns, in whatever resolution; null without any. */
+export function known({ context }: Leaf, wanted: TileRequest, size: readonly [number, number]): Slice | null {
+  const { interest } = context;
+  // A tile of the whole is no stand-in for a region of it.
+  const tile = wanted.region === null ? interest.nearest(wanted) : interest.get(wanted.key);
+  return tile === null || tile.error !== "" ? null : tileSlice(tile, size);
+}
+
+/** Why a tile cannot come, in words; "" where nothing is wrong. */
+export const failure = ({ context }: Leaf, wanted: TileRequest): string =>
+  context.interest.get(wanted.key)?.error ?? "";
+
+/** The overview's codes of one item of a picture of maps, of a volume's plane, or of all tokens or a vector. */
+export function codedOverview(
+  { picture }: Summary,
+  item: number | null,
+  cut: readonly [number, number] | null = null,
+): Slice | null {
+  switch (picture.kind) {
+    case "maps": {
+      const at = picture.channels.indexOf(item ?? 0);
+      const { rows, columns, size } = picture;
+      return at < 0 ? null : codedSlice(picture, { rows, columns, offset: at * rows * columns }, size);
+    }
+    case "volume": {
+      let offset = 0;
+      for (const plane of picture.planes) {
+        if (picture.channel === item && cut !== null && plane.axis === cut[0] && plane.index === cut[1])
+          return codedSlice(picture, { ...plane, offset }, cutSize(picture.size, plane.axis));
+        offset += plane.rows * plane.columns;
+      }
+      return null;
+    }
+    case "tokens":
+      return codedSlice(picture, { rows: picture.rows, columns: picture.columns, offset: 0 }, picture.size);
+    case "vector":
+      return codedSlice(picture, { rows: 1, columns: picture.length, offset: 0 }, [1, picture.size]);
+    default:
+      return null;
+  }
+}
+
+/** The coded map of one feature of tokens over the patch grid. */
+export function codedFeature({ picture }: Summary, feature: number): Slice | null {
+  if (picture.kind !== "tokens" || picture.maps === null || picture.grid === null) return null;
+  const { channels, rows, columns } = picture.maps;
+  const at = channels.indexOf(feature);
+  return at < 0 ? null : codedSlice(picture.maps, { rows, columns, offset: at * rows * columns }, picture.grid);
+}
+
+/** Rows and columns of a volume cut across `axis`. */
+export const cutSize = (size: readonly number[], axis: number): readonly [number, number] =>
+  size.filter((_, place) => place !== axis) as unknown as readonly [number, number];
+
+/** The scale that a slice of the leaf is painted in. */
+export function scaleOf({ context, summary, lens }: Leaf, slice: Slice | null): Scale {
+  if (lens.form === "maps" && lens.attention) return WEIGHTS;
+  const rule = context.widget.options.value.normalisation;
+  if (rule !== "channel" || slice === null) return scaleFor(rule, summary.value.statistics, null);
+  const { min, max } = momentsOf(slice.values);
+  return scaleFor(rule, summary.value.statistics, Number.isNaN(min) ? null : { low: min, high: max });
+}

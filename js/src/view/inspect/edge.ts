@@ -1,0 +1,128 @@
+/** An edge under inspection: where it leads, how it was found, the ops along it and what crosses. */
+import { opText, sampleShape, shapeText } from "../../format";
+import type { EdgeInfo, Graph, Summary } from "../../protocol";
+import { computed, signal, untracked, type ViewContext } from "../../state";
+import { select } from "../actions";
+import { type Child, html } from "../dom";
+import { best, type Slice } from "./slice";
+import { codedOverview, known, type Leaf, request, scaleOf, within } from "./detail";
+import { grid, TILE_VALUES } from "./grid";
+import { lensOf, type MapsLens } from "./lens";
+import { edgeSample, stageButton } from "./links";
+import { noteList } from "./notes";
+import { remade, terms } from "../parts";
+import type { EdgeSubject } from "./subject";
+
+const KINDS: Readonly<Record<EdgeInfo["kind"], string>> = {
+  main: "from the deepest source: the trunk",
+  skip: "jumps over stages that the main edge goes through",
+  merge: "joins another path to the main one",
+};
+
+const EVIDENCE: Readonly<Record<EdgeInfo["evidence"], string>> = {
+  traced: "every step from source to target was seen",
+  inferred: "a step could not be seen and was assumed, so this edge may not be there",
+};
+
+/** The ops in the order in which they ran; a bare connection says so. */
+function opList({ via }: EdgeInfo): HTMLElement {
+  if (via.length === 0)
+    return html("p", { class: "nf-i-muted" }, "no op between them: the target takes what the source gives");
+  const items = via.map((op) => html("li", {}, html("code", {}, opText(op))));
+  return html("ol", { class: "nf-i-ops", "aria-label": "Ops along the edge" }, ...items);
+}
+
+/** The source's leaf that crosses: the one of the edge's shape, where that is told, else the first. */
+export function crossing(edge: EdgeInfo, summaries: readonly Summary[]): Summary | null {
+  const same = summaries.find(({ shape }) => edge.shape !== null && shape.join() === edge.shape.join());
+  return same ?? summaries[0] ?? null;
+}
+
+/** The source's channels, ranked. Choosing one opens the source there. */
+function channels(context: ViewContext, { edge, source }: EdgeSubject, end: AbortSignal): HTMLElement {
+  const { widget } = context;
+  const summary = computed(() => crossing(edge, widget.overview.value?.stages[source.id] ?? []));
+  const rule = computed(() => widget.options.value.channel_order);
+  const key = computed(() =>
+    JSON.stringify([summary.value?.leaf, summary.value?.shape, summary.value?.axes, rule.value]),
+  );
+  const make = (scope: AbortSignal): Child[] => {
+    key.value;
+    return untracked(() => {
+      const first = summary.value;
+      const lens = first === null ? null : lensOf(first, rule.value);
+      if (first === null || lens?.form !== "maps" || lens.count < 2) return [];
+      const leaf: Leaf = {
+        context,
+        stage: source.id,
+        name: first.leaf,
+        lens,
+        summary: computed(() => summary.value ?? first),
+      };
+      const pick = (item: number): void => select(context, source.id, item);
+      return [
+        html(
+          "h4",
+          { class: "nf-i-heading" },
+          html("b", {}, "What crosses"),
+          html("span", {}, `${lens.count} ${lens.item}s of ${source.label}`),
+        ),
+        channelGrid(leaf, lens, pick, scope),
+      ];
+    });
+  };
+  return remade(html("section", { class: "nf-i-section nf-i-items" }), make, end);
+}
+
+function channelGrid(leaf: Leaf, lens: MapsLens, pick: (item: number) => void, end: AbortSignal): HTMLElement {
+  const ask = (item: number) => request(leaf, { channel: item, size: within(lens.size, TILE_VALUES) });
+  const slice = (item: number): Slice | null =>
+    best(known(leaf, ask(item), lens.size), codedOverview(leaf.summary.value, item));
+  return grid(
+    {
+      context: leaf.context,
+      items: lens.order,
+      item: lens.item,
+      size: lens.size,
+      slice,
+      request: ask,
+      scale: (shown) => scaleOf(leaf, shown),
+      picked: signal(null),
+      pick,
+    },
+    end,
+  );
+}
+
+export function edgeView(context: ViewContext, graph: Graph, subject: EdgeSubject, end: AbortSignal): Child[] {
+  const { edge, source, target } = subject;
+  const shape = edge.shape === null ? "unknown" : sampleShape(edge.shape);
+  const notes = graph.notes.filter((note) => note.stage === edge.id);
+  const whole = edge.shape === null ? "" : shapeText(edge.shape);
+  return [
+    html(
+      "header",
+      { class: "nf-i-head" },
+      html("h3", { class: "nf-i-name" }, `${source.label} → ${target.label}`),
+      html("span", { class: "nf-i-kind", "data-kind": edge.kind }, edge.kind),
+      html("span", { class: "nf-i-space" }),
+      html("code", { class: "nf-i-shape" }, edge.shape === null ? "" : shape),
+    ),
+    html(
+      "div",
+      { class: "nf-i-route" },
+      stageButton(context, source.id, source.label, end),
+      edgeSample(edge, 96),
+      stageButton(context, target.id, target.label, end),
+    ),
+    terms("nf-i-terms", [
+      ["kind", `${edge.kind}: ${KINDS[edge.kind]}`],
+      ["evidence", `${edge.evidence}: ${EVIDENCE[edge.evidence]}`],
+      ["ops", opList(edge)],
+      ["shape", whole === "" ? "unknown" : html("code", {}, whole)],
+      ["dtype", html("code", {}, edge.dtype === "" ? "unknown" : edge.dtype)],
+    ]),
+    noteList(notes),
+    channels(context, subject, end),
+  ];
+}

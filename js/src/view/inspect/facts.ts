@@ -1,0 +1,75 @@
+/** The value under the crosshair in large, with its colour, and what can be said about it. */
+import { colourOf, colourTable, cssColour, type Scale } from "../../colour";
+import { brief, precise } from "../../format";
+import { computed, conditionOf, type ReadonlySignal, type ViewContext, watch } from "../../state";
+import { html, setAttributes } from "../dom";
+import { live, remade, terms } from "../parts";
+
+export type Fact = readonly [name: string, value: string];
+
+export interface FactsSource {
+  readonly context: ViewContext;
+  readonly value: ReadonlySignal<number | null>;
+  readonly exact: ReadonlySignal<boolean>;
+  readonly scale: ReadonlySignal<Scale>;
+  readonly facts: ReadonlySignal<readonly Fact[]>;
+  /** Why the exact value cannot come; "" where nothing is wrong. */
+  readonly failure: ReadonlySignal<string>;
+}
+
+/** "21.7358", or "≈ 21.7" where it was read from a picture. */
+export const valueText = (value: number | null, exact: boolean): string =>
+  value === null ? "–" : exact ? precise(value) : `≈ ${brief(value)}`;
+
+/** What a value that is not exact waits for; "" for one that is. */
+function waitingText({ context, exact, failure }: FactsSource): string {
+  if (failure.value !== "") return failure.value;
+  if (exact.value) return "";
+  switch (conditionOf(context)) {
+    case "no-kernel":
+      return "exact values need the kernel";
+    case "waiting":
+    case "busy":
+      return "waiting for the kernel";
+    default:
+      return "";
+  }
+}
+
+export function facts(source: FactsSource, end: AbortSignal): HTMLElement {
+  const { value, exact, scale, context } = source;
+  const number = html(
+    "output",
+    { class: "nf-i-value", "aria-live": "polite" },
+    live(
+      computed(() => valueText(value.value, exact.value)),
+      end,
+    ),
+  );
+  watch(end, () => setAttributes(number, { "data-exact": exact.value && value.value !== null }));
+  const swatch = html("div", { class: "nf-i-swatch", "aria-hidden": "true" });
+  watch(end, () => {
+    const table = colourTable(context.view.theme.value);
+    const shown = value.value;
+    swatch.style.background = shown === null ? "none" : cssColour(colourOf(shown, scale.value, table));
+  });
+  const list = remade(html("div"), () => [terms("nf-i-facts-list", source.facts.value)], end);
+  const waiting = html(
+    "p",
+    { class: "nf-i-waiting", role: "status" },
+    live(
+      computed(() => waitingText(source)),
+      end,
+    ),
+  );
+  watch(end, () => setAttributes(waiting, { "data-failed": source.failure.value !== "" }));
+  return html(
+    "div",
+    { class: "nf-i-facts" },
+    html("span", { class: "nf-i-muted" }, "value"),
+    number,
+    swatch,
+    list,
+    waiting,
+  );
+}

@@ -1,0 +1,63 @@
+/** Buttons that lead along the graph: they select what they name. */
+import { opText, viaText } from "../../format";
+import type { EdgeInfo, StageInfo } from "../../protocol";
+import type { ViewContext } from "../../state";
+import { select } from "../actions";
+import { html, svg } from "../dom";
+import { textButton } from "../parts";
+import type { StageSubject } from "./subject";
+
+/** A piece of the edge as it is drawn in the graph: kind by colour and dash, guesses faint. */
+export function edgeSample({ kind, evidence }: Pick<EdgeInfo, "kind" | "evidence">, width = 22): SVGSVGElement {
+  const attributes = { class: "nf-i-sample", width, height: 8, viewBox: `0 0 ${width} 8`, "aria-hidden": "true" };
+  const line = { "data-kind": kind, "data-evidence": evidence, d: `M0 4H${width}` };
+  return svg("svg", attributes, svg("path", line));
+}
+
+export const labelOf = (stages: readonly StageInfo[], id: string): string =>
+  stages.find((stage) => stage.id === id)?.label ?? id;
+
+export function stageButton(context: ViewContext, id: string, label: string, end: AbortSignal): HTMLButtonElement {
+  return textButton(`Select ${label}`, () => select(context, id), end, html("span", { class: "nf-i-code" }, label));
+}
+
+/** "enc2 skip cat(dim=1)": the stage at the other end, the kind and how it joins. Selects the edge. */
+function edgeButton(context: ViewContext, edge: EdgeInfo, far: string, end: AbortSignal): HTMLButtonElement {
+  const via = viaText(edge);
+  const inferred = edge.evidence === "inferred" ? ", inferred" : "";
+  const label = `Select the edge ${edge.source} to ${edge.target}, ${edge.kind}${via === "" ? "" : `, ${via}`}${inferred}`;
+  const button = textButton(
+    label,
+    () => select(context, edge.id),
+    end,
+    html("span", { class: "nf-i-code" }, far),
+    edgeSample(edge),
+    html("span", { class: "nf-i-kind", "data-kind": edge.kind }, edge.kind),
+  );
+  button.dataset.edge = edge.id;
+  if (via !== "") button.title = edge.via.map(opText).join(", ");
+  return button;
+}
+
+/** Edges in and out; a stage without any on a side says so. */
+export function edgeLinks(
+  context: ViewContext,
+  { stage, incoming, outgoing }: StageSubject,
+  stages: readonly StageInfo[],
+  end: AbortSignal,
+): HTMLElement {
+  const side = (name: string, edges: readonly EdgeInfo[], far: "source" | "target", none: string): HTMLElement =>
+    html(
+      "div",
+      { class: "nf-i-side" },
+      html("span", { class: "nf-i-muted" }, name),
+      ...edges.map((edge) => edgeButton(context, edge, labelOf(stages, edge[far]), end)),
+      edges.length === 0 ? html("span", { class: "nf-i-none" }, none) : null,
+    );
+  return html(
+    "nav",
+    { class: "nf-i-edges", "aria-label": "Edges" },
+    stage.kind === "input" ? null : side("in", incoming, "source", "nothing"),
+    stage.kind === "output" ? null : side("out", outgoing, "target", "feeds nothing"),
+  );
+}

@@ -1,0 +1,156 @@
+/** What of a leaf can be looked at closely, by the form of its lens. */
+import type { StageInfo } from "../../protocol";
+import { computed, type ReadonlySignal, type Signal, signal } from "../../state";
+import { type Child, html } from "../dom";
+import { attentionScope } from "./attention";
+import { type Classes, className, classesText, classList } from "./classes";
+import type { Leaf } from "./detail";
+import type { Lens, MapsLens, TokensLens, VectorLens, VolumeLens } from "./lens";
+import { mapsGrid, mapsScope } from "./maps";
+import { type Choice, chooser, live, remade } from "../parts";
+import type { Spot } from "./slice";
+import { healthLine } from "./statistics";
+import { featureButtons, featureScope, matrixScope, tokensGrid } from "./tokens";
+import { vectorScope } from "./vector";
+import { type CutPlace, cutChooser, firstCut, volumeGrid, volumeScope } from "./volume";
+import { grouped } from "./words";
+
+const section = (name: string, ...children: Child[]): HTMLElement =>
+  html("section", { class: `nf-i-section nf-i-${name}` }, ...children);
+
+const titled = (word: string): string => `${word.charAt(0).toUpperCase()}${word.slice(1)}s`;
+
+/** "Channels 24, ranked by [structure]", and whether any say nothing. */
+function itemsHeading({ context, lens, summary }: Leaf, end: AbortSignal): HTMLElement {
+  const { options } = context.widget;
+  const measure = summary.peek().ranking?.measure ?? "";
+  const rule = computed(() => options.value.channel_order);
+  const choices: Choice<"structure" | "index">[] = [
+    { value: "structure", text: measure },
+    { value: "index", text: "index" },
+  ];
+  const choose = (channel_order: "structure" | "index"): void =>
+    context.widget.write("options", { ...options.peek(), channel_order });
+  const ranked = measure !== "" && lens.count > 1;
+  return html(
+    "h4",
+    { class: "nf-i-heading" },
+    html("b", {}, titled(lens.item)),
+    html("span", {}, ranked ? `${grouped(lens.count)}, ranked by` : grouped(lens.count)),
+    ranked ? chooser(`Order of the ${lens.item}s`, choices, rule, choose, end) : null,
+    html("span", { class: "nf-i-space" }),
+    remade(html("span"), () => [healthLine(summary.value)], end),
+  );
+}
+
+interface Picked {
+  readonly picked: ReadonlySignal<number>;
+  pick(item: number): void;
+}
+
+/** The view's channel where the reader has picked one that exists here, else `first`. */
+function pickedIn({ context, lens }: Leaf, first: number): Picked {
+  const { channel } = context.view;
+  const valid = (item: number | null): item is number => item !== null && item >= 0 && item < lens.count;
+  return {
+    picked: computed(() => (valid(channel.value) ? channel.value : first)),
+    pick: (item) => {
+      channel.value = item;
+    },
+  };
+}
+
+function lookAtMaps(leaf: Leaf, lens: MapsLens, stage: StageInfo, end: AbortSignal): Child[] {
+  const source = { leaf, lens, stage, ...pickedIn(leaf, lens.order[0] ?? 0) };
+  const one = section("scope-of", ...(lens.attention ? attentionScope : mapsScope)(source, end));
+  // The only map is the one that is large.
+  return lens.count > 1 ? [section("items", itemsHeading(leaf, end), mapsGrid(source, end)), one] : [one];
+}
+
+function lookAtVolume(leaf: Leaf, lens: VolumeLens, stage: StageInfo, end: AbortSignal): Child[] {
+  const { picture } = leaf.summary.peek();
+  const first = picture.kind === "volume" ? picture.channel : 0;
+  const cut: Signal<CutPlace> = signal(firstCut(leaf, lens));
+  const source = { leaf, lens, stage, cut, ...pickedIn(leaf, first) };
+  const one = section("scope-of", cutChooser(source, end), volumeScope(source, end));
+  return lens.count > 1 ? [section("items", itemsHeading(leaf, end), volumeGrid(source, end)), one] : [one];
+}
+
+function lookAtTokens(leaf: Leaf, lens: TokensLens, stage: StageInfo, end: AbortSignal): Child[] {
+  const source = { leaf, lens, stage, ...pickedIn(leaf, lens.order[0] ?? 0) };
+  const spot = signal<Spot>({ row: 0, column: 0 });
+  if (lens.grid === null)
+    return [
+      section("items", itemsHeading(leaf, end), featureButtons(source, spot, end)),
+      section("scope-of", ...matrixScope(source, spot, end)),
+    ];
+  const mode = signal<"map" | "matrix">("map");
+  const choices: Choice<"map" | "matrix">[] = [
+    { value: "map", text: `one ${lens.item} over the patches` },
+    { value: "matrix", text: `${lens.rowName}s × ${lens.item}s` },
+  ];
+  const choose = (value: "map" | "matrix"): void => {
+    mode.value = value;
+  };
+  const body = remade(
+    html("div"),
+    (scoped) => (mode.value === "map" ? featureScope(source, scoped) : matrixScope(source, spot, scoped)),
+    end,
+  );
+  const show = html("div", { class: "nf-i-cut" }, chooser("What is shown large", choices, mode, choose, end));
+  return [section("items", itemsHeading(leaf, end), tokensGrid(source, end)), section("scope-of", show, body)];
+}
+
+function lookAtVector(leaf: Leaf, lens: VectorLens, stage: StageInfo, end: AbortSignal): Child[] {
+  const spot = signal<Spot>({ row: 0, column: 0 });
+  const classes = classesOf(leaf);
+  const name = (index: number): string => (classes === null ? "" : className(classes.value, index));
+  const values = section("scope-of", ...vectorScope({ leaf, lens, stage, spot, name }, end));
+  return classes === null ? [values] : [classesSection(classes, spot, end), values];
+}
+
+function classesOf({ summary }: Leaf): ReadonlySignal<Classes> | null {
+  const { picture } = summary.peek();
+  if (picture.kind !== "classes") return null;
+  let before: Classes = picture;
+  return computed(() => {
+    // The section is made anew when the kind changes; until then the last classes stay.
+    if (summary.value.picture.kind === "classes") before = summary.value.picture;
+    return before;
+  });
+}
+
+function classesSection(classes: ReadonlySignal<Classes>, spot: Signal<Spot>, end: AbortSignal): HTMLElement {
+  const text = computed(() => classesText(classes.value));
+  const heading = html("h4", { class: "nf-i-heading" }, html("b", {}, "Classes"), html("span", {}, live(text, end)));
+  return section("items", heading, classList(classes, spot, end));
+}
+
+function lookAtRest({ summary }: Leaf, end: AbortSignal): Child[] {
+  const make = (): Child[] => {
+    const { picture } = summary.value;
+    if (picture.kind === "scalar") return [html("output", { class: "nf-i-value" }, picture.text)];
+    if (picture.kind === "nothing") return [html("p", { class: "nf-i-hatch" }, picture.reason)];
+    if (picture.kind === "classes") return [classesSection(signal(picture), signal({ row: 0, column: 0 }), end)];
+    return [];
+  };
+  return [remade(section("scope-of"), make, end)];
+}
+
+export function look(leaf: Leaf, stage: StageInfo, end: AbortSignal): Child[] {
+  const { lens }: { readonly lens: Lens } = leaf;
+  switch (lens.form) {
+    case "maps":
+      return lookAtMaps(leaf, lens, stage, end);
+    case "volume":
+      return lookAtVolume(leaf, lens, stage, end);
+    case "tokens":
+      return lookAtTokens(leaf, lens, stage, end);
+    case "vector":
+      return lookAtVector(leaf, lens, stage, end);
+    case "none":
+      return lookAtRest(leaf, end);
+    default:
+      return lens satisfies never;
+  }
+}

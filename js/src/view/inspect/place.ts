@@ -1,0 +1,75 @@
+/** Where in the input picture a spot of a feature map lies: the same place, relative to width and height. */
+import { ancestors, indexGraph } from "../../graph";
+import type { Graph, Overview, Picture } from "../../protocol";
+import { computed, type ReadonlySignal, type ViewContext, watch } from "../../state";
+import { photoBitmap, putBitmap } from "../canvas";
+import { html, svg } from "../dom";
+import { boxOf } from "./plate";
+
+type Photo = Extract<Picture, { kind: "photo" }>;
+
+/** A cell of a map, as parts of its height and width. */
+export interface Place {
+  readonly top: number;
+  readonly left: number;
+  readonly height: number;
+  readonly width: number;
+}
+
+/** The first photo among the inputs that a stage's values come from. */
+export function photoFor(graph: Graph | null, overview: Overview | null, stage: string): Photo | null {
+  if (graph === null || overview === null) return null;
+  const before = ancestors(indexGraph(graph), stage);
+  for (const { id, kind } of graph.stages) {
+    if (kind !== "input" || (id !== stage && !before.has(id))) continue;
+    for (const { picture } of overview.stages[id] ?? []) if (picture.kind === "photo") return picture;
+  }
+  return null;
+}
+
+const MOST = 92;
+/** A place smaller than this is framed as if it were as large. */
+const LEAST = 5;
+
+function frame({ top, left, height, width }: Place, box: readonly [number, number]): SVGElement[] {
+  const [w, h] = [Math.max(LEAST, width * box[0]), Math.max(LEAST, height * box[1])];
+  const [x, y] = [(left + width / 2) * box[0] - w / 2 - 1, (top + height / 2) * box[1] - h / 2 - 1];
+  const d = `M${x.toFixed(2)} ${y.toFixed(2)}h${(w + 2).toFixed(2)}v${(h + 2).toFixed(2)}h${(-w - 2).toFixed(2)}z`;
+  return [svg("path", { class: "nf-i-cross-paper", d }), svg("path", { class: "nf-i-cross-ink", d })];
+}
+
+/** Hidden while no input of the stage is a photo. */
+export function atInput(
+  context: ViewContext,
+  stage: string,
+  place: ReadonlySignal<Place>,
+  end: AbortSignal,
+): HTMLElement {
+  const { widget, view } = context;
+  const photo = computed(() => photoFor(widget.graph.value, widget.overview.value, stage));
+  const canvas = html("canvas", { role: "img", "aria-label": "The place in the input picture" });
+  const marks = svg("svg", { "aria-hidden": "true" });
+  const figure = html("div", { class: "nf-i-photo" }, canvas, marks);
+  const meaning = "the same relative place: what the value depends on is wider";
+  const all = html(
+    "div",
+    { class: "nf-i-input", title: meaning },
+    html("span", { class: "nf-i-muted" }, "at input"),
+    figure,
+  );
+  watch(end, () => {
+    const shown = photo.value;
+    all.hidden = shown === null;
+    if (shown === null) return;
+    const [width, height] = boxOf([shown.rows, shown.columns], MOST);
+    putBitmap(canvas, photoBitmap(shown, { width, height, ratio: view.ratio.value }), width, height);
+  });
+  watch(end, () => {
+    const shown = photo.value;
+    if (shown === null) return;
+    const box = boxOf([shown.rows, shown.columns], MOST);
+    marks.setAttribute("viewBox", `0 0 ${box[0]} ${box[1]}`);
+    marks.replaceChildren(...frame(place.value, box));
+  });
+  return all;
+}

@@ -1,0 +1,153 @@
+/** One slice, large, with a crosshair that pointer and arrow keys move. */
+import { colourTable, type Scale } from "../../colour";
+import { type ReadonlySignal, type Signal, type ViewContext, watch } from "../../state";
+import { paintPlane } from "../canvas";
+import { html, on, setAttributes, svg } from "../dom";
+import { clampSpot, type Slice, type Spot } from "./slice";
+
+export interface PlateSource {
+  readonly context: ViewContext;
+  /** Rows and columns of the slice. */
+  readonly size: readonly [number, number];
+  /** Width and height on screen, CSS px. */
+  readonly box: readonly [number, number];
+  readonly slice: ReadonlySignal<Slice | null>;
+  readonly scale: ReadonlySignal<Scale>;
+  readonly spot: Signal<Spot>;
+  /** Accessible name. */
+  readonly label: ReadonlySignal<string>;
+  /** The spot under the pointer; null when it has left. */
+  readonly hover: (spot: Spot | null) => void;
+  /** A frame around a row of cells instead of a cross: the weights of one query. */
+  readonly rowFrame?: boolean;
+}
+
+/** Width and height of a slice on screen: `most` along its longer side, no side under `least`. */
+export function boxOf([rows, columns]: readonly [number, number], most: number, least = 24): readonly [number, number] {
+  const longest = Math.max(rows, columns, 1);
+  const side = (count: number): number => Math.max(least, Math.round((most * count) / longest));
+  return [side(columns), side(rows)];
+}
+
+export function plate(source: PlateSource, end: AbortSignal): HTMLElement {
+  const { context, slice, box } = source;
+  const [width, height] = box;
+  const canvas = html("canvas", { "aria-hidden": "true" });
+  const cross = svg("svg", {
+    class: "nf-i-cross",
+    width,
+    height,
+    viewBox: `0 0 ${width} ${height}`,
+    "aria-hidden": "true",
+  });
+  const figure = html("div", { class: "nf-i-plate", tabindex: 0, role: "application" }, canvas, cross);
+  figure.style.width = `${width}px`;
+  figure.style.height = `${height}px`;
+  watch(end, () => {
+    const shown = slice.value;
+    // The former picture stays, marked, while the next one is on its way.
+    figure.toggleAttribute("data-waiting", shown === null);
+    if (shown === null) return canvas.removeAttribute("data-exact");
+    const { theme, ratio } = context.view;
+    const table = colourTable(theme.value);
+    paintPlane(canvas, shown, { scale: source.scale.value, table, width, height, ratio: ratio.value });
+  });
+  watch(end, () => setAttributes(figure, { "aria-label": source.label.value }));
+  watch(end, () => cross.replaceChildren(...crosshair(source)));
+  listen(figure, source, end);
+  return figure;
+}
+
+/** 1 px of ink on 3 px of paper, so that it shows on any picture. */
+const line = (d: string): SVGElement[] => [
+  svg("path", { class: "nf-i-cross-paper", d }),
+  svg("path", { class: "nf-i-cross-ink", d }),
+];
+
+/** A cell smaller than this is framed as if it were as large, or the frame would hide it. */
+const LEAST_CELL = 4;
+
+function crosshair({ size, box, spot, rowFrame }: PlateSource): SVGElement[] {
+  const [rows, columns] = size;
+  const [width, height] = box;
+  const { row, column } = spot.value;
+  const cell = { width: Math.max(LEAST_CELL, width / columns), height: Math.max(LEAST_CELL, height / rows) };
+  const x = ((column + 0.5) * width) / columns;
+  const y = ((row + 0.5) * height) / rows;
+  const [left, top] = [x - cell.width / 2 - 1, y - cell.height / 2 - 1];
+  const frame = `M${left} ${top}h${cell.width + 2}v${cell.height + 2}h${-cell.width - 2}z`;
+  if (rowFrame) {
+    const whole = `M0.5 ${top + 0.5}H${width - 0.5}v${cell.height + 1}H0.5z`;
+    return [svg("path", { class: "nf-i-row-frame", d: whole }), ...line(frame)];
+  }
+  const [right, bottom] = [left + cell.width + 2, top + cell.height + 2];
+  const arms = `M${x} 0V${Math.max(0, top)}M${x} ${bottom}V${height}M0 ${y}H${Math.max(0, left)}M${right} ${y}H${width}`;
+  return [...line(arms), ...line(frame)];
+}
+
+/** Arrow keys move by one, with Shift by a tenth of the slice. */
+const STEPS: Readonly<Record<string, readonly [number, number]>> = {
+  ArrowUp: [-1, 0],
+  ArrowDown: [1, 0],
+  ArrowLeft: [0, -1],
+  ArrowRight: [0, 1],
+};
+
+/** Where a key takes the crosshair; null for a key that is not ours. */
+export function moved(spot: Spot, key: string, far: boolean, size: readonly [number, number]): Spot | null {
+  const [rows, columns] = size;
+  if (key === "Home") return { row: spot.row, column: 0 };
+  if (key === "End") return { row: spot.row, column: columns - 1 };
+  if (key === "PageUp") return { row: 0, column: spot.column };
+  if (key === "PageDown") return { row: rows - 1, column: spot.column };
+  const step = STEPS[key];
+  if (step === undefined) return null;
+  const by = (count: number): number => (far ? Math.max(1, Math.round(count / 10)) : 1);
+  return clampSpot({ row: spot.row + step[0] * by(rows), column: spot.column + step[1] * by(columns) }, size);
+}
+
+function listen(figure: HTMLElement, source: PlateSource, end: AbortSignal): void {
+  const { size, spot, hover } = source;
+  const under = (event: PointerEvent): Spot => {
+    const { left, top, width, height } = figure.getBoundingClientRect();
+    const row = ((event.clientY - top) / (height || 1)) * size[0];
+    return clampSpot({ row, column: ((event.clientX - left) / (width || 1)) * size[1] }, size);
+  };
+  on<HTMLElement, PointerEvent>(
+    figure,
+    "pointerdown",
+    (event) => {
+      if (event.button !== 0) return;
+      figure.setPointerCapture?.(event.pointerId);
+      spot.value = under(event);
+    },
+    end,
+  );
+  on<HTMLElement, PointerEvent>(
+    figure,
+    "pointermove",
+    (event) => {
+      const here = under(event);
+      if (event.buttons & 1) spot.value = here;
+      hover(here);
+    },
+    end,
+  );
+  on(figure, "pointerleave", () => hover(null), end);
+  on<HTMLElement, KeyboardEvent>(
+    figure,
+    "keydown",
+    (event) => {
+      if (event.ctrlKey || event.metaKey || event.altKey) return;
+      const next = moved(spot.peek(), event.key, event.shiftKey, size);
+      if (next === null) return;
+      // The graph moves its selection with the same keys.
+      event.preventDefault();
+      event.stopPropagation();
+      spot.value = next;
+      hover(next);
+    },
+    end,
+  );
+  on(figure, "blur", () => hover(null), end);
+}

@@ -1,0 +1,48 @@
+/** The Python expression that gives what the inspector shows. */
+import type { LeafInfo, Shape } from "../../protocol";
+import type { Lens } from "./lens";
+import { pythonIndex, pythonString } from "./words";
+
+export interface Cut {
+  readonly sample: number;
+  /** Channel, head or feature; null for all. */
+  readonly item: number | null;
+  readonly row?: number;
+  readonly column?: number;
+  /** [place among the three spatial axes, index] into a volume. */
+  readonly slice?: readonly [number, number];
+}
+
+/** `flow.activation("dec1")`, with the leaf's name where the stage gives out several. */
+export function activation(stage: string, leaf: string, leaves: readonly LeafInfo[]): string {
+  const whole = `flow.activation(${pythonString(stage)})`;
+  return leaves.length > 1 ? `${whole}[${pythonString(leaf)}]` : whole;
+}
+
+/** The index that cuts out an item, a row, a spot. Axes that are not cut stay whole. */
+export function indexText(lens: Lens, shape: Shape, cut: Cut): string {
+  const indices: (number | null)[] = shape.map(() => null);
+  const set = (axes: readonly number[], index: number | null | undefined): void => {
+    let rest = index;
+    if (rest === null || rest === undefined) return;
+    // Several dimensions shown as one: the innermost runs fastest.
+    for (const axis of [...axes].reverse()) {
+      const size = Math.max(1, shape[axis] ?? 1);
+      indices[axis] = rest % size;
+      rest = Math.floor(rest / size);
+    }
+  };
+  const { batch, item } = lens.axes;
+  let { row, column } = lens.axes;
+  // A batch axis of length 1 is shared by all samples.
+  if (batch >= 0) indices[batch] = (shape[batch] ?? 1) > 1 ? cut.sample : 0;
+  set(item, cut.item);
+  if (lens.form === "volume" && cut.slice !== undefined) {
+    const [along, index] = cut.slice;
+    set([lens.spatial[along]!], index);
+    [row, column] = lens.spatial.filter((_, place) => place !== along).map((axis) => [axis]) as [number[], number[]];
+  }
+  set(row, cut.row);
+  set(column, cut.column);
+  return pythonIndex(indices);
+}

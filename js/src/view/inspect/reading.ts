@@ -1,0 +1,94 @@
+/** What the crosshair reads: the value there, its row and its column, exact as soon as they can be. */
+import type { Values } from "../../colour";
+import type { TileRequest } from "../../protocol";
+import { computed, type ReadonlySignal, watch } from "../../state";
+import { closely, failure, known, type Leaf, type Part, request } from "./detail";
+import { best, columnThrough, momentsOf, rowThrough, type Slice, type Spot, valueAt } from "./slice";
+
+export interface Reading {
+  readonly slice: ReadonlySignal<Slice | null>;
+  /** Null while nothing is known of the slice. */
+  readonly value: ReadonlySignal<number | null>;
+  readonly exact: ReadonlySignal<boolean>;
+  readonly row: ReadonlySignal<Values | null>;
+  readonly column: ReadonlySignal<Values | null>;
+  /** Greatest magnitude of the slice: full deflection of its profiles. */
+  readonly limit: ReadonlySignal<number>;
+  /** Why the exact slice cannot come; "" where nothing is wrong. */
+  readonly failure: ReadonlySignal<string>;
+}
+
+/** What is asked for, and the rows and columns of what it asks for. */
+export interface Ask {
+  readonly request: TileRequest;
+  readonly size: readonly [number, number];
+}
+
+export interface Looked {
+  readonly leaf: Leaf;
+  /** Rows and columns of the slice that is looked at. */
+  readonly size: readonly [number, number];
+  readonly spot: ReadonlySignal<Spot>;
+  readonly ask: ReadonlySignal<Ask>;
+  /** What the overview knows of the slice. */
+  readonly coded: ReadonlySignal<Slice | null>;
+  /** Makes the slice that is looked at from what was asked for, where they differ. */
+  readonly derive?: (asked: Slice) => Slice;
+}
+
+/** The whole slice; pooled, where it is too large to travel. */
+export const askWhole = (leaf: Leaf, size: readonly [number, number], part: Part): Ask => ({
+  request: closely(leaf, size, part),
+  size,
+});
+
+/** The exact row and column through a spot, where the slice itself was asked for pooled. */
+function crossRequests(leaf: Leaf, { request: whole, size }: Ask, { row, column }: Spot): TileRequest[] {
+  if (whole.size === null) return [];
+  const [rows, columns] = size;
+  const { channel, slice } = whole;
+  return [
+    request(leaf, { channel, slice, region: [row, 0, row + 1, columns] }),
+    request(leaf, { channel, slice, region: [0, column, rows, column + 1] }),
+  ];
+}
+
+/** Claims what it needs until `end`. */
+export function read(looked: Looked, end: AbortSignal): Reading {
+  const { leaf, ask, spot, derive } = looked;
+  const { interest } = leaf.context;
+  const cross = computed(() => crossRequests(leaf, ask.value, spot.value));
+  const claim = interest.claim(end);
+  // The row and the column hold the value under the crosshair, so they go first.
+  watch(end, () => claim.want([...cross.value, ask.value.request]));
+
+  const slice = computed(() => {
+    const asked = known(leaf, ask.value.request, ask.value.size);
+    const derived = asked === null || derive === undefined ? asked : derive(asked);
+    return best(derived, looked.coded.value);
+  });
+  const exactLine = (i: number): Values | null => {
+    const wanted = cross.value[i];
+    const tile = wanted === undefined ? null : interest.get(wanted.key);
+    return tile === null || tile.error !== "" || !tile.exact ? null : tile.values;
+  };
+  const exactRow = computed(() => exactLine(0));
+  const exactColumn = computed(() => exactLine(1));
+  return {
+    slice,
+    value: computed(() => {
+      const { row, column } = spot.value;
+      const exact = exactRow.value?.[column] ?? exactColumn.value?.[row];
+      return exact ?? (slice.value === null ? null : valueAt(slice.value, spot.value));
+    }),
+    exact: computed(() => exactRow.value !== null || exactColumn.value !== null || slice.value?.exact === true),
+    row: computed(() => exactRow.value ?? (slice.value === null ? null : rowThrough(slice.value, spot.value))),
+    column: computed(() => exactColumn.value ?? (slice.value === null ? null : columnThrough(slice.value, spot.value))),
+    limit: computed(() => {
+      if (slice.value === null) return 1;
+      const { min, max } = momentsOf(slice.value.values);
+      return Math.max(Math.abs(min), Math.abs(max)) || 1;
+    }),
+    failure: computed(() => failure(leaf, ask.value.request)),
+  };
+}

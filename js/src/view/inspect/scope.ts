@@ -1,0 +1,143 @@
+/** One slice under the crosshair: the plate, its row and column, the value and what can be said about it. */
+import type { Scale } from "../../colour";
+import { brief } from "../../format";
+import { computed, type ReadonlySignal, type Signal, signal, watch } from "../../state";
+import { type Child, html } from "../dom";
+import { type Leaf, scaleOf } from "./detail";
+import { type Fact, facts } from "./facts";
+import { live } from "../parts";
+import { plate } from "./plate";
+import { profile } from "./profile";
+import type { Reading } from "./reading";
+import { momentsOf, peakOf, type Slice, type Spot, valueAt } from "./slice";
+
+export interface ScopeSource {
+  readonly leaf: Leaf;
+  readonly reading: Reading;
+  readonly size: readonly [number, number];
+  /** Width and height of the plate, CSS px. */
+  readonly box: readonly [number, number];
+  readonly spot: Signal<Spot>;
+  /** "ch 21": short name of the slice. */
+  readonly part: ReadonlySignal<string>;
+  /** What rows and columns are called: "y" and "x". */
+  readonly names: readonly [string, string];
+  readonly facts: ReadonlySignal<readonly Fact[]>;
+  /** Indices of a spot into the slice, as the readout says them. */
+  position(spot: Spot): readonly number[];
+  /** Beside the plate, above the row profile, left of it, under the facts. */
+  readonly extras?: { readonly above?: Child; readonly left?: Child; readonly under?: Child };
+  /** Facts beneath the plate, which is as wide as the panel. */
+  readonly wide?: boolean;
+  /** A row is looked at, not a cross: no profiles, and a frame around the row. */
+  readonly rowOnly?: boolean;
+}
+
+const COLUMN_DEPTH = 40;
+const ROW_DEPTH = 26;
+
+/** "min −19.7 max 31.7 mean 1.97", with "≈" where the slice is not exact. */
+export function rangeText(slice: Slice | null): string {
+  if (slice === null) return "";
+  const { min, max, mean } = momentsOf(slice.values);
+  return `${slice.exact ? "" : "≈ "}min ${brief(min)} max ${brief(max)} mean ${brief(mean)}`;
+}
+
+/**
+ * Puts the crosshair where `find` says, at first the peak of what is known, until the reader moves it. It then stays in
+ * its place while channels and frames change, so that they can be compared there.
+ */
+export function settle(
+  spot: Signal<Spot>,
+  slice: ReadonlySignal<Slice | null>,
+  end: AbortSignal,
+  find: (slice: Slice) => Spot = peakOf,
+): void {
+  let settled = false;
+  let ours = spot.peek();
+  watch(end, () => {
+    if (spot.value !== ours) settled = true;
+  });
+  watch(end, () => {
+    const shown = slice.value;
+    if (settled || shown === null) return;
+    settled = shown.exact;
+    ours = find(shown);
+    spot.value = ours;
+  });
+}
+
+/** Says to the readout what the pointer or the crosshair of the plate is on. */
+function probe(source: ScopeSource, hovered: ReadonlySignal<Spot | null>, end: AbortSignal): void {
+  const { leaf, reading, part, spot } = source;
+  const held = leaf.context.view.probe;
+  let said = false;
+  watch(end, () => {
+    const here = hovered.value;
+    if (here === null) {
+      if (said) held.value = null;
+      said = false;
+      return;
+    }
+    said = true;
+    const crossed = here.row === spot.value.row && here.column === spot.value.column;
+    const slice = reading.slice.value;
+    held.value = {
+      stage: leaf.stage,
+      leaf: leaf.name,
+      part: part.value,
+      position: source.position(here),
+      value: crossed ? reading.value.value : slice === null ? null : valueAt(slice, here),
+      exact: crossed ? reading.exact.value : slice?.exact === true,
+    };
+  });
+}
+
+export function scope(source: ScopeSource, end: AbortSignal): HTMLElement {
+  const { leaf, reading, size, box, spot, part, names } = source;
+  const hovered = signal<Spot | null>(null);
+  const scale = computed<Scale>(() => scaleOf(leaf, reading.slice.value));
+  const label = computed(
+    () =>
+      `${part.value}, ${size[0]} by ${size[1]}: ${names[0]} ${spot.value.row}, ${names[1]} ${spot.value.column}; arrow keys move`,
+  );
+  const hover = (here: Spot | null): void => {
+    hovered.value = here;
+  };
+  const rowFrame = source.rowOnly === true;
+  const figure = plate(
+    { context: leaf.context, size, box, slice: reading.slice, scale, spot, label, hover, rowFrame },
+    end,
+  );
+  probe(source, hovered, end);
+  const across = { length: box[0], depth: ROW_DEPTH, values: reading.row, limit: reading.limit, count: size[1] };
+  const down = { length: box[1], depth: COLUMN_DEPTH, values: reading.column, limit: reading.limit, count: size[0] };
+  const at = (side: keyof Spot): ReadonlySignal<number> => computed(() => spot.value[side]);
+  const row = profile({ ...across, along: "row", at: at("column"), label: "Values of the row" }, end);
+  const column = profile({ ...down, along: "column", at: at("row"), label: "Values of the column" }, end);
+  const { value, exact, failure } = reading;
+  const said = facts({ context: leaf.context, value, exact, scale, facts: source.facts, failure }, end);
+  const { above, left, under } = source.extras ?? {};
+  const slot = (name: string, ...children: Child[]): HTMLElement =>
+    html("div", { class: `nf-i-slot-${name}` }, ...children);
+  return html(
+    "div",
+    { class: "nf-i-scope", "data-wide": source.wide === true, "data-row": source.rowOnly === true },
+    above ? slot("above", above) : null,
+    left ? slot("left", left) : null,
+    slot("plate", figure),
+    ...(source.rowOnly ? [] : [slot("column", column), slot("row", row)]),
+    slot("facts", said, under),
+  );
+}
+
+/** The heading of a scope: the name of the slice and its range. */
+export function scopeTitle(part: ReadonlySignal<string>, reading: Reading, end: AbortSignal): HTMLElement {
+  const range = computed(() => rangeText(reading.slice.value));
+  return html(
+    "h4",
+    { class: "nf-i-title" },
+    html("b", {}, live(part, end)),
+    html("span", { class: "nf-i-range" }, live(range, end)),
+  );
+}

@@ -1,0 +1,164 @@
+/** A stage under inspection, from its name down to one value. */
+import { count, shapeText } from "../../format";
+import type { Graph, LeafInfo, StageInfo, Summary } from "../../protocol";
+import {
+  computed,
+  conditionOf,
+  type ReadonlySignal,
+  type Signal,
+  signal,
+  untracked,
+  type ViewContext,
+} from "../../state";
+import { type Child, html } from "../dom";
+import { type Lens, lensOf } from "./lens";
+import { edgeLinks } from "./links";
+import { look } from "./look";
+import { failureBox, noteList } from "./notes";
+import { chooser, live, remade } from "../parts";
+import { histogramFigure, notFiniteAlarm, statisticsTable } from "./statistics";
+import type { StageSubject } from "./subject";
+
+/** "24×56×56": the shape of one sample. */
+export function leafShape({ shape }: LeafInfo, summary: Summary | null): string {
+  const axes = summary?.axes ?? [];
+  // Before the axes are known the first one is taken for the batch, as on the cards.
+  const batch = axes.length === shape.length ? axes.indexOf("batch") : 0;
+  return shapeText(shape.filter((_, i) => i !== batch));
+}
+
+function typeText({ type_name, detail, parameters }: StageInfo): string {
+  const size = parameters === 0 ? "" : `${count(parameters)} parameters`;
+  return [`${type_name}${detail === "" ? "" : ` ${detail}`}`, size].filter(Boolean).join(" · ");
+}
+
+function header(stage: StageInfo, shape: ReadonlySignal<string>, end: AbortSignal): HTMLElement {
+  const path = stage.path !== stage.label ? stage.path : null;
+  return html(
+    "header",
+    { class: "nf-i-head" },
+    html("h3", { class: "nf-i-name", title: path }, stage.label),
+    html("span", { class: "nf-i-type" }, typeText(stage)),
+    html("span", { class: "nf-i-space" }),
+    html("code", { class: "nf-i-shape" }, live(shape, end)),
+  );
+}
+
+/** Statistics beside the histogram, the alarm, and how the axes were read. */
+function numbers(summary: Summary): Child[] {
+  const { statistics, histogram, axes, axes_reason } = summary;
+  return [
+    statistics === null ? null : notFiniteAlarm(statistics),
+    statistics === null
+      ? null
+      : html(
+          "div",
+          { class: "nf-i-numbers" },
+          statisticsTable(statistics),
+          histogram === null || histogram.counts.length === 0 ? null : histogramFigure(histogram, statistics),
+        ),
+    axes.length === 0
+      ? null
+      : html(
+          "p",
+          { class: "nf-i-why" },
+          html("span", { class: "nf-i-code" }, axes.join(" × ")),
+          axes_reason === "" ? null : `: ${axes_reason}`,
+        ),
+  ];
+}
+
+/** Everything of a lens but the order, which stays as it was while the input changes: what moves is the network. */
+function lensKey(lens: Lens, leaf: string, rule: string): string {
+  const { order: _, ...rest } = lens;
+  return JSON.stringify([leaf, rule, rest]);
+}
+
+/** What stands in for values that have not come. */
+function absence(context: ViewContext, stage: StageInfo): string {
+  if (stage.status === "not-run") return "this stage did not run";
+  if (stage.status === "raised") return "this stage raised: it gave no values";
+  if (conditionOf(context) === "no-kernel") return "values need the kernel";
+  return context.widget.overview.value === null ? "values are on their way" : "no values for this stage";
+}
+
+interface Shown {
+  readonly stage: StageInfo;
+  readonly leaf: Signal<number>;
+  readonly summary: ReadonlySignal<Summary | null>;
+}
+
+function leafChooser({ stage, leaf }: Shown, end: AbortSignal): HTMLElement | null {
+  if (stage.leaves.length < 2) return null;
+  const choices = stage.leaves.map(({ path, shape, dtype }, value) => ({
+    value,
+    text: `${path === "" ? value : path} · ${shapeText(shape)} · ${dtype}`,
+  }));
+  const choose = (value: number): void => {
+    leaf.value = value;
+  };
+  return html(
+    "div",
+    { class: "nf-i-leaf" },
+    html("span", { class: "nf-i-muted" }, `one of ${stage.leaves.length} outputs`),
+    chooser("Output of the stage", choices, leaf, choose, end),
+  );
+}
+
+/** The part that depends on what kind of values there are; made anew only when that changes. */
+function closer(context: ViewContext, { stage, leaf, summary }: Shown, end: AbortSignal): HTMLElement {
+  const { options } = context.widget;
+  const key = computed(() => {
+    if (summary.value === null) return "";
+    const { channel_order } = options.value;
+    return lensKey(lensOf(summary.value, channel_order), String(leaf.value), channel_order);
+  });
+  const make = (scope: AbortSignal): Child[] => {
+    if (key.value === "")
+      return [
+        html(
+          "p",
+          { class: "nf-i-hatch" },
+          live(
+            computed(() => absence(context, stage)),
+            scope,
+          ),
+        ),
+      ];
+    return untracked(() => {
+      let before = summary.value!;
+      // A frame without this stage leaves the last values until the key says so.
+      const held = computed(() => {
+        before = summary.value ?? before;
+        return before;
+      });
+      const lens = lensOf(before, options.value.channel_order);
+      return look({ context, stage: stage.id, name: before.leaf, lens, summary: held }, stage, scope);
+    });
+  };
+  return remade(html("div", { class: "nf-i-look" }), make, end);
+}
+
+export function stageView(context: ViewContext, graph: Graph, subject: StageSubject, end: AbortSignal): Child[] {
+  const { stage, notes } = subject;
+  const { widget } = context;
+  const leaf = signal(0);
+  const summary = computed(() => {
+    const all = widget.overview.value?.stages[stage.id] ?? [];
+    const path = stage.leaves[leaf.value]?.path;
+    return all.find((one) => one.leaf === path) ?? all[leaf.value] ?? null;
+  });
+  const shown: Shown = { stage, leaf, summary };
+  const shape = computed(() => {
+    const info = stage.leaves[leaf.value] ?? summary.value;
+    return info === null || info === undefined ? "" : leafShape({ path: "", ...info }, summary.value);
+  });
+  const failed = stage.status === "raised" && graph.failure !== null ? failureBox(graph.failure) : null;
+  const figures = remade(html("div"), () => (summary.value === null ? [] : numbers(summary.value)), end);
+  const links = edgeLinks(context, subject, graph.stages, end);
+  return [
+    header(stage, shape, end),
+    html("div", { class: "nf-i-facts-of" }, leafChooser(shown, end), links, failed, figures, noteList(notes)),
+    closer(context, shown, end),
+  ];
+}

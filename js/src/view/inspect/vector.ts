@@ -1,0 +1,199 @@
+/** Vectors: a bar per value, the bars around the chosen one larger, and the strongest values by index. */
+import type { StageInfo } from "../../protocol";
+import { type Values, colourTable, colourOf, cssColour } from "../../colour";
+import { precise } from "../../format";
+import { computed, type ReadonlySignal, type Signal, signal, watch } from "../../state";
+import { type Child, html, on, setAttributes } from "../dom";
+import { copyLine } from "./copy";
+import { codedOverview, type Leaf, scaleOf } from "./detail";
+import { type Fact, facts } from "./facts";
+import type { VectorLens } from "./lens";
+import { remade } from "../parts";
+import { moved } from "./plate";
+import { profile } from "./profile";
+import { activation, indexText } from "./python";
+import { askWhole, type Reading, read } from "./reading";
+import { scopeTitle, settle } from "./scope";
+import { rankAmong, type Slice, type Spot } from "./slice";
+
+export interface VectorSource {
+  readonly leaf: Leaf;
+  readonly lens: VectorLens;
+  readonly stage: StageInfo;
+  /** Row 0; the column is the index. */
+  readonly spot: Signal<Spot>;
+  /** Name of an index, where it has one. */
+  name(index: number): string;
+}
+
+const WIDTH = 413;
+const DEPTH = 72;
+/** Values in the larger window around the chosen one. */
+const WINDOW = 41;
+const STRONGEST = 8;
+
+const asRow = (slice: Slice): Slice => ({
+  ...slice,
+  rows: 1,
+  columns: slice.values.length,
+  size: [1, slice.exact ? slice.values.length : slice.size[0] * slice.size[1]],
+});
+
+/** First index of the window of `WINDOW` values around `at`, within 0 … count. */
+export const windowStart = (at: number, count: number): number =>
+  Math.max(0, Math.min(count - WINDOW, at - Math.floor(WINDOW / 2)));
+
+/** Indices of the greatest magnitudes, greatest first; ties by index, NaN left out. */
+export function strongest(values: Values, most: number): number[] {
+  const best: number[] = [];
+  for (let i = 0; i < values.length; i++) {
+    const size = Math.abs(values[i]!);
+    if (Number.isNaN(size)) continue;
+    let at = best.length;
+    while (at > 0 && Math.abs(values[best[at - 1]!]!) < size) at--;
+    if (at < most) best.splice(at, 0, i);
+    if (best.length > most) best.pop();
+  }
+  return best;
+}
+
+/** Bars that pointer and arrow keys choose from; `start` is the index of the first. */
+function barChart(
+  source: VectorSource,
+  reading: Reading,
+  part: { readonly start: ReadonlySignal<number>; readonly count: number; readonly label: string },
+  end: AbortSignal,
+): HTMLElement {
+  const { lens, spot } = source;
+  const { start, count, label } = part;
+  const values = computed(() => {
+    const row = reading.row.value;
+    // A pooled vector cannot be cut by index.
+    return row === null || count === lens.length || row.length !== lens.length
+      ? row
+      : row.subarray(start.value, start.value + count);
+  });
+  const at = computed(() => spot.value.column - start.value);
+  const { limit } = reading;
+  const bars = profile({ along: "row", length: WIDTH, depth: DEPTH, values, limit, at, count, label }, end);
+  const figure = html("div", { class: "nf-i-bars", tabindex: 0, role: "application" }, bars);
+  watch(end, () => setAttributes(figure, { "aria-label": `${label}: index ${spot.value.column}; arrow keys move` }));
+  watch(end, () => setAttributes(figure, { "data-exact": reading.exact.value, "data-waiting": values.value === null }));
+  const choose = (event: PointerEvent): void => {
+    const { left, width } = figure.getBoundingClientRect();
+    const index = start.peek() + Math.floor(((event.clientX - left) / (width || 1)) * count);
+    spot.value = { row: 0, column: Math.max(0, Math.min(lens.length - 1, index)) };
+  };
+  on<HTMLElement, PointerEvent>(figure, "pointerdown", (event) => event.button === 0 && choose(event), end);
+  // The window moves with the index, so that dragging in it would run away.
+  if (count === lens.length)
+    on<HTMLElement, PointerEvent>(figure, "pointermove", (event) => event.buttons & 1 && choose(event), end);
+  on<HTMLElement, KeyboardEvent>(
+    figure,
+    "keydown",
+    (event) => {
+      if (event.ctrlKey || event.metaKey || event.altKey) return;
+      const next = moved(spot.peek(), event.key, event.shiftKey, [1, lens.length]);
+      if (next === null) return;
+      event.preventDefault();
+      event.stopPropagation();
+      spot.value = next;
+    },
+    end,
+  );
+  return figure;
+}
+
+/** The strongest values as buttons that choose them. */
+function strongestList(source: VectorSource, reading: Reading, end: AbortSignal): HTMLElement {
+  const { leaf, spot, name } = source;
+  const shown = computed(() => {
+    const slice = reading.slice.value;
+    return slice?.exact ? strongest(slice.values, STRONGEST) : [];
+  });
+  const make = (): Child[] => {
+    const slice = reading.slice.value;
+    const table = colourTable(leaf.context.view.theme.value);
+    const scale = scaleOf(leaf, slice);
+    return shown.value.map((index) => {
+      const value = slice!.values[index]!;
+      const swatch = html("span", { class: "nf-i-dot", "aria-hidden": "true" });
+      swatch.style.background = cssColour(colourOf(value, scale, table));
+      const parts = [swatch, html("span", {}, name(index) || String(index)), html("b", {}, precise(value))];
+      return html("button", { type: "button", "data-index": index }, ...parts);
+    });
+  };
+  const list = remade(html("div", { class: "nf-i-strongest" }), make, end);
+  on<HTMLElement, MouseEvent>(
+    list,
+    "click",
+    (event) => {
+      const index = (event.target as Element).closest<HTMLElement>("[data-index]")?.dataset.index;
+      if (index !== undefined) spot.value = { row: 0, column: Number(index) };
+    },
+    end,
+  );
+  const title = html("p", { class: "nf-i-muted" }, "strongest");
+  const all = html("div", {}, title, list);
+  watch(end, () => {
+    all.hidden = shown.value.length === 0;
+  });
+  return all;
+}
+
+function vectorFacts({ lens, name }: VectorSource, reading: Reading, { column }: Spot): Fact[] {
+  const rows: Fact[] = [["index", `${column} of ${lens.length}`]];
+  if (name(column) !== "") rows.push(["name", name(column)]);
+  const [value, slice] = [reading.value.value, reading.slice.value];
+  if (value !== null && slice?.exact)
+    rows.push(["rank", `${rankAmong(value, Array.from(slice.values))} of ${lens.length}`]);
+  return rows;
+}
+
+export function vectorScope(source: VectorSource, end: AbortSignal): readonly Child[] {
+  const { leaf, lens, stage, spot } = source;
+  const { widget, view } = leaf.context;
+  const size = [1, lens.length] as const;
+  const ask = computed(() => askWhole(leaf, size, {}));
+  const coded = computed(() => codedOverview(leaf.summary.value, null));
+  const reading = read({ leaf, size, spot, ask, coded, derive: asRow }, end);
+  settle(spot, reading.slice, end);
+  const part = computed(() => `index ${spot.value.column}`);
+  const scale = computed(() => scaleOf(leaf, reading.slice.value));
+  const list = computed(() => vectorFacts(source, reading, spot.value));
+  const { value, exact, failure } = reading;
+  const expression = computed(() => {
+    const cut = { sample: widget.overview.value?.sample ?? 0, item: null, column: spot.value.column };
+    return activation(stage.id, leaf.name, stage.leaves) + indexText(lens, leaf.summary.value.shape, cut);
+  });
+  const touched = signal(false);
+  watch(end, () => {
+    // Only a reader's own move goes to the readout.
+    const shown = {
+      stage: leaf.stage,
+      leaf: leaf.name,
+      part: "",
+      position: [spot.value.column],
+      value: value.value,
+      exact: exact.value,
+    };
+    if (touched.value) view.probe.value = shown;
+  });
+  const body = html("div", { class: "nf-i-vector" });
+  for (const [type, now] of [
+    ["pointerdown", true],
+    ["keydown", true],
+    ["focusout", false],
+  ] as const)
+    on(body, type, () => (touched.value = now), end);
+  const whole = { start: signal(0), count: lens.length, label: "All values" };
+  body.append(barChart(source, reading, whole, end));
+  if (lens.length > 2 * WINDOW) {
+    const start = computed(() => windowStart(spot.value.column, lens.length));
+    body.append(barChart(source, reading, { start, count: WINDOW, label: "Values around it" }, end));
+  }
+  const { context } = leaf;
+  const said = facts({ context, value, exact, scale, facts: list, failure }, end);
+  body.append(html("div", { class: "nf-i-vector-said" }, said, strongestList(source, reading, end)));
+  return [scopeTitle(part, reading, end), body, copyLine(expression, end)];
+}

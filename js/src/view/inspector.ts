@@ -1,0 +1,97 @@
+/** The side panel: the selected stage, edge or group in full. */
+import { count } from "../format";
+import type { Graph } from "../protocol";
+import { computed, untracked, type ViewContext } from "../state";
+import { type Child, html, on } from "./dom";
+import { edgeView } from "./inspect/edge";
+import { labelOf, stageButton } from "./inspect/links";
+import { failureBox, noteList } from "./inspect/notes";
+import { remade, terms } from "./parts";
+import { stageView } from "./inspect/stage";
+import { type GroupSubject, subjectOf } from "./inspect/subject";
+import { plural } from "./inspect/words";
+
+const TOPOLOGY: Readonly<Record<Graph["topology"], string>> = {
+  runtime: "edges traced at run time",
+  fx: "edges found by torch.fx",
+  sequential: "edges by order of execution",
+};
+
+/** Nothing is selected: what to do, and what is known of the model as a whole. */
+function hint(graph: Graph | null): Child[] {
+  const words = html("p", { class: "nf-i-hint" }, "Select a stage or an edge to see inside.");
+  if (graph === null) return [words];
+  const { model, topology, stages, edges, notes, failure } = graph;
+  return [
+    html(
+      "header",
+      { class: "nf-i-head" },
+      html("h3", { class: "nf-i-name" }, model.name),
+      html("span", { class: "nf-i-type" }, `${count(model.parameters)} parameters`),
+    ),
+    words,
+    terms("nf-i-terms", [
+      ["shown", `${plural(stages.length, "stage")}, ${plural(edges.length, "edge")}`],
+      ["topology", TOPOLOGY[topology]],
+      ["device", model.device],
+    ]),
+    failure === null ? null : failureBox(failure),
+    noteList(notes, (stage) => labelOf(stages, stage)),
+  ];
+}
+
+function groupView(context: ViewContext, subject: GroupSubject, end: AbortSignal): Child[] {
+  const { group, members, notes } = subject;
+  const buttons = members.map((stage) => stageButton(context, stage.id, stage.label, end));
+  return [
+    html(
+      "header",
+      { class: "nf-i-head" },
+      html("h3", { class: "nf-i-name" }, group.label),
+      html("span", { class: "nf-i-type" }, `${group.type_name} · ${plural(members.length, "stage")}`),
+    ),
+    html("p", { class: "nf-i-hint" }, "A group has no picture of its own: select a stage in it, or close the group."),
+    html(
+      "nav",
+      { class: "nf-i-edges", "aria-label": "Stages of the group" },
+      html("div", { class: "nf-i-side" }, ...buttons),
+    ),
+    noteList(notes),
+  ];
+}
+
+/** Empty, and asking for nothing, while the view's inspector is closed. */
+export function createInspector(context: ViewContext, end: AbortSignal): HTMLElement {
+  const { widget, view } = context;
+  const panel = html("section", { class: "nf-inspector", role: "region", "aria-label": "Inspector", tabindex: -1 });
+  const body = html("div", { class: "nf-i-body" });
+  panel.append(body);
+  const subject = computed(() => subjectOf(widget.graph.value, widget.selected.value));
+  remade(
+    body,
+    (scope) => {
+      const [open, shown, graph] = [view.inspector.value, subject.value, widget.graph.value];
+      panel.scrollTop = 0;
+      if (!open) return [];
+      return untracked(() => {
+        body.dataset.subject = shown.kind;
+        switch (shown.kind) {
+          case "nothing":
+            return hint(graph);
+          case "group":
+            return groupView(context, shown, scope);
+          case "edge":
+            return edgeView(context, graph!, shown, scope);
+          case "stage":
+            return stageView(context, graph!, shown, scope);
+          default:
+            return shown satisfies never;
+        }
+      });
+    },
+    end,
+  );
+  // The wheel scrolls the panel; under the graph's own handler it would zoom.
+  on(panel, "wheel", (event) => event.stopPropagation(), end);
+  return panel;
+}

@@ -1,0 +1,105 @@
+/** The frame that is shown, and playing through all of them. */
+import { computed, conditionOf, type ReadonlySignal, signal, type ViewContext, watch } from "../../state";
+import { on } from "../dom";
+
+export interface Frames {
+  readonly count: ReadonlySignal<number>;
+  /** Where the reader is; the trait follows. */
+  readonly current: ReadonlySignal<number>;
+  /** The pictures are still those of another frame. */
+  readonly behind: ReadonlySignal<boolean>;
+  readonly playing: ReadonlySignal<boolean>;
+  /** False while the reader's system asks for reduced motion. */
+  readonly mayPlay: ReadonlySignal<boolean>;
+  /** Stops playing. */
+  go(frame: number): void;
+  toggle(): void;
+}
+
+/** At most so often is the trait written: each write is a message, and the kernel shows only the last one anyway. */
+export const WRITE_EVERY_MS = 40;
+export const FRAME_MS = 125;
+
+/** Writes at once, then at most every `WRITE_EVERY_MS`, and always the last value. */
+function coalesced(write: (value: number) => void, end: AbortSignal): (value: number) => void {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let waiting: number | null = null;
+  const ring = (): void => {
+    timer = undefined;
+    if (waiting === null) return;
+    write(waiting);
+    waiting = null;
+    timer = setTimeout(ring, WRITE_EVERY_MS);
+  };
+  end.addEventListener("abort", () => clearTimeout(timer), { once: true });
+  return (value) => {
+    waiting = value;
+    if (timer === undefined) ring();
+  };
+}
+
+function reducedMotion(end: AbortSignal): ReadonlySignal<boolean> {
+  const reduced = signal(false);
+  if (typeof matchMedia === "undefined") return reduced;
+  const query = matchMedia("(prefers-reduced-motion: reduce)");
+  reduced.value = query.matches;
+  on(query, "change", () => (reduced.value = query.matches), end);
+  return reduced;
+}
+
+export function createFrames(context: ViewContext, end: AbortSignal): Frames {
+  const { widget } = context;
+  const count = computed(() => Math.max(1, widget.frame_count.value));
+  const clamp = (frame: number): number => Math.max(0, Math.min(count.peek() - 1, Math.round(frame)));
+  const current = signal(clamp(widget.frame.peek()));
+  const playing = signal(false);
+  const reduced = reducedMotion(end);
+  const mayPlay = computed(() => !reduced.value);
+  const behind = computed(() => (widget.overview.value?.frame ?? current.value) !== current.value);
+  const write = coalesced((frame) => widget.write("frame", frame), end);
+  // The trait may be moved by others: the kernel, a linked slider, another view.
+  watch(end, () => {
+    count.value;
+    current.value = clamp(widget.frame.value);
+  });
+  const show = (frame: number): void => {
+    const next = clamp(frame);
+    if (next === current.peek()) return;
+    current.value = next;
+    write(next);
+  };
+  watch(end, () => {
+    if (!playing.value) return;
+    const ticking = setInterval(() => {
+      // The next frame waits for the pictures of this one: none is skipped, however slow the model.
+      if (behind.peek()) return;
+      if (current.peek() < count.peek() - 1) show(current.peek() + 1);
+      else playing.value = false;
+    }, FRAME_MS);
+    return () => clearInterval(ticking);
+  });
+  watch(end, () => {
+    const condition = conditionOf(context);
+    const stuck = condition === "no-kernel" || condition === "error" || condition === "stale";
+    if (stuck || !mayPlay.value) playing.value = false;
+  });
+  return {
+    count,
+    current,
+    behind,
+    playing,
+    mayPlay,
+    go(frame) {
+      playing.value = false;
+      show(frame);
+    },
+    toggle() {
+      if (playing.peek() || !mayPlay.peek()) {
+        playing.value = false;
+        return;
+      }
+      if (current.peek() === count.peek() - 1) show(0);
+      playing.value = true;
+    },
+  };
+}

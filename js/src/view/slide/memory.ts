@@ -1,0 +1,99 @@
+/** What has been seen of each frame: a small picture of its input and the best class. The kernel is asked for nothing. */
+import type { Graph, Overview, Picture } from "../../protocol";
+import { type ReadonlySignal, signal, type WidgetState, watch } from "../../state";
+import { type Bitmap, photoBitmap } from "../canvas";
+
+export interface Seen {
+  /** Null where the input is no photo, or the picture had to make room. */
+  readonly thumbnail: Bitmap | null;
+  /** "" where the model names no classes. */
+  readonly best: string;
+}
+
+export interface Memory {
+  /** By frame; only what has been shown since trace and sample are what they are. */
+  readonly seen: ReadonlySignal<ReadonlyMap<number, Seen>>;
+  /** Whether the input is a photo at all. */
+  readonly photo: ReadonlySignal<boolean>;
+}
+
+/** CSS px of a thumbnail's longer side. */
+export const THUMBNAIL = 38;
+/** Thumbnails kept: some megabytes. */
+const MOST = 400;
+
+function firstPicture<K extends Picture["kind"]>(
+  graph: Graph,
+  overview: Overview,
+  where: "input" | "output",
+  kind: K,
+): Extract<Picture, { kind: K }> | null {
+  for (const stage of graph.stages) {
+    if (stage.kind !== where) continue;
+    for (const { picture } of overview.stages[stage.id] ?? [])
+      if (picture.kind === kind) return picture as Extract<Picture, { kind: K }>;
+  }
+  return null;
+}
+
+export function seenIn(graph: Graph, overview: Overview, ratio: number): Seen {
+  const photo = firstPicture(graph, overview, "input", "photo");
+  const best = firstPicture(graph, overview, "output", "classes")?.entries[0];
+  const longest = photo === null ? 1 : Math.max(photo.rows, photo.columns);
+  const size = (side: number): number => (THUMBNAIL * side) / longest;
+  const thumbnail =
+    photo === null ? null : photoBitmap(photo, { width: size(photo.columns), height: size(photo.rows), ratio });
+  return { thumbnail, best: best === undefined ? "" : best.name || `class ${best.index}` };
+}
+
+export function remember(widget: WidgetState, ratio: ReadonlySignal<number>, end: AbortSignal): Memory {
+  const seen = signal<ReadonlyMap<number, Seen>>(new Map());
+  const photo = signal(false);
+  let era = "";
+  watch(end, () => {
+    const [graph, overview] = [widget.graph.value, widget.overview.value];
+    if (graph === null || overview === null) return;
+    const now = `${graph.trace}/${overview.sample}`;
+    const before = now === era ? seen.peek() : new Map<number, Seen>();
+    era = now;
+    const next = new Map(before);
+    next.delete(overview.frame);
+    const latest = seenIn(graph, overview, ratio.value);
+    next.set(overview.frame, latest);
+    seen.value = forget(next);
+    photo.value = latest.thumbnail !== null;
+  });
+  return { seen, photo };
+}
+
+/** Drops the oldest pictures over the limit; the classes are only words and stay. */
+function forget(seen: Map<number, Seen>): Map<number, Seen> {
+  let over = [...seen.values()].filter(({ thumbnail }) => thumbnail !== null).length - MOST;
+  for (const [frame, one] of seen) {
+    if (over <= 0) break;
+    if (one.thumbnail === null) continue;
+    seen.set(frame, { ...one, thumbnail: null });
+    over--;
+  }
+  return seen;
+}
+
+/** Consecutive frames that were seen and have the same best class. */
+export interface Run {
+  readonly first: number;
+  readonly last: number;
+  readonly best: string;
+}
+
+export function runsOf(seen: ReadonlyMap<number, Seen>, count: number): Run[] {
+  const runs: Run[] = [];
+  for (let frame = 0; frame < count; frame++) {
+    const best = seen.get(frame)?.best ?? "";
+    const before = runs[runs.length - 1];
+    if (best === "") continue;
+    if (before !== undefined && before.last === frame - 1 && before.best === best)
+      runs[runs.length - 1] = { ...before, last: frame };
+    else runs.push({ first: frame, last: frame, best });
+  }
+  return runs;
+}

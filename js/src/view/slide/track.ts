@@ -1,0 +1,138 @@
+/** The track of the slider: thumbnails of the inputs, a frame around the current one, and runs of the best class. */
+import { computed, type ReadonlySignal, signal, watch } from "../../state";
+import { type Bitmap, putBitmap } from "../canvas";
+import { html, on, setAttributes } from "../dom";
+import type { Frames } from "./frames";
+import { type Memory, runsOf, THUMBNAIL } from "./memory";
+
+/** CSS px of a thumbnail with its gap. */
+export const CELL = THUMBNAIL + 2;
+
+/** Cells that fit a width: one per frame, or as many as there is room for. */
+export const cellCount = (width: number, frames: number): number =>
+  Math.max(1, Math.min(frames, Math.floor((width + 2) / CELL)));
+
+/** The frame that cell `i` of `cells` stands for: the middle one of its share. */
+export const frameOfCell = (i: number, cells: number, frames: number): number =>
+  Math.min(frames - 1, Math.floor(((i + 0.5) * frames) / cells));
+
+function paint(canvas: HTMLCanvasElement, bitmap: Bitmap | null): void {
+  canvas.toggleAttribute("data-waiting", bitmap === null);
+  if (bitmap === null) return;
+  const longest = Math.max(bitmap.width, bitmap.height);
+  putBitmap(canvas, bitmap, (THUMBNAIL * bitmap.width) / longest, (THUMBNAIL * bitmap.height) / longest);
+}
+
+/** Width that the element has on screen; follows its size. */
+function widthOf(element: HTMLElement, end: AbortSignal): ReadonlySignal<number> {
+  const width = signal(0);
+  if (typeof ResizeObserver === "undefined") return width;
+  const observer = new ResizeObserver((entries) => {
+    width.value = entries[entries.length - 1]!.contentRect.width;
+  });
+  observer.observe(element);
+  end.addEventListener("abort", () => observer.disconnect(), { once: true });
+  return width;
+}
+
+/** The strip of thumbnails; they are only pictures, the range input over them is what is moved. */
+function strip(frames: Frames, memory: Memory, cells: ReadonlySignal<number>, end: AbortSignal): HTMLElement {
+  const box = html("div", { class: "nf-s-strip", "aria-hidden": "true" });
+  const canvases = signal<readonly HTMLCanvasElement[]>([]);
+  watch(end, () => {
+    canvases.value = Array.from({ length: cells.value }, () => html("canvas"));
+    box.replaceChildren(...canvases.value.map((canvas) => html("span", { class: "nf-s-cell" }, canvas)));
+  });
+  watch(end, () => {
+    const seen = memory.seen.value;
+    for (const [i, canvas] of canvases.value.entries())
+      paint(canvas, seen.get(frameOfCell(i, canvases.value.length, frames.count.value))?.thumbnail ?? null);
+  });
+  return box;
+}
+
+/** The frame around the current thumbnail, with its own picture: not every frame has a cell. */
+function marker(frames: Frames, memory: Memory, width: ReadonlySignal<number>, end: AbortSignal): HTMLElement {
+  const canvas = html("canvas");
+  const box = html(
+    "div",
+    { class: "nf-s-marker", "aria-hidden": "true" },
+    html("span", { class: "nf-s-cell" }, canvas),
+  );
+  watch(end, () => {
+    const middle = ((frames.current.value + 0.5) * width.value) / frames.count.value;
+    const left = Math.max(0, Math.min(width.value - CELL, middle - CELL / 2));
+    box.style.transform = `translateX(${left.toFixed(2)}px)`;
+    box.style.setProperty("--nf-s-point", `${(middle - left).toFixed(2)}px`);
+    box.toggleAttribute("data-waiting", frames.behind.value);
+  });
+  watch(end, () => paint(canvas, memory.seen.value.get(frames.current.value)?.thumbnail ?? null));
+  return box;
+}
+
+/** Flips of the best class, seen before playing again. */
+function ribbon(frames: Frames, memory: Memory, width: ReadonlySignal<number>, end: AbortSignal): HTMLElement {
+  const box = html("div", { class: "nf-s-ribbon" });
+  const runs = computed(() => runsOf(memory.seen.value, frames.count.value));
+  watch(end, () => {
+    box.hidden = runs.value.length === 0;
+    const unit = width.value / frames.count.value;
+    box.replaceChildren(
+      ...runs.value.map(({ first, last, best }) => {
+        const title = first === last ? `frame ${first + 1}: ${best}` : `frames ${first + 1} to ${last + 1}: ${best}`;
+        const run = html(
+          "button",
+          { type: "button", tabindex: -1, "data-frame": first, "data-last": last, title },
+          best,
+        );
+        run.style.left = `${(first * unit).toFixed(2)}px`;
+        run.style.width = `${Math.max(2, (last - first + 1) * unit - 2).toFixed(2)}px`;
+        return run;
+      }),
+    );
+  });
+  watch(end, () => {
+    runs.value;
+    width.value;
+    const at = frames.current.value;
+    for (const run of box.querySelectorAll<HTMLElement>("[data-frame]"))
+      setAttributes(run, { "data-here": Number(run.dataset.frame) <= at && at <= Number(run.dataset.last) });
+  });
+  on<HTMLElement, MouseEvent>(
+    box,
+    "click",
+    (event) => {
+      const frame = (event.target as Element).closest<HTMLElement>("[data-frame]")?.dataset.frame;
+      if (frame !== undefined) frames.go(Number(frame));
+    },
+    end,
+  );
+  return box;
+}
+
+export function track(frames: Frames, memory: Memory, label: ReadonlySignal<string>, end: AbortSignal): HTMLElement {
+  const box = html("div", { class: "nf-s-track" });
+  const room = widthOf(box, end);
+  const cells = computed(() => (memory.photo.value ? cellCount(room.value, frames.count.value) : 0));
+  const width = computed(() => (memory.photo.value ? cells.value * CELL : room.value));
+  const range = html("input", { type: "range", class: "nf-s-range", min: 0, step: 1, "aria-label": "Frame" });
+  watch(end, () => {
+    range.max = String(frames.count.value - 1);
+    range.value = String(frames.current.value);
+    range.setAttribute("aria-valuetext", label.value);
+  });
+  watch(end, () => {
+    box.toggleAttribute("data-thumbnails", memory.photo.value);
+    box.style.setProperty("--nf-s-width", `${width.value}px`);
+    // A thumb as wide as one frame's share puts its middle on the middle of that share.
+    box.style.setProperty("--nf-s-thumb", `${(width.value / frames.count.value).toFixed(3)}px`);
+  });
+  on(range, "input", () => frames.go(Number(range.value)), end);
+  box.append(
+    strip(frames, memory, cells, end),
+    marker(frames, memory, width, end),
+    range,
+    ribbon(frames, memory, width, end),
+  );
+  return box;
+}

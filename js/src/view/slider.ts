@@ -1,0 +1,128 @@
+/** Under the graph: which frame of the input is shown, playing through them, and which sample of the batch. */
+import { computed, type ReadonlySignal, type ViewContext, watch } from "../state";
+import { html, icon, iconButton, on, setAttributes, svg } from "./dom";
+import { live } from "./parts";
+import { createFrames, type Frames } from "./slide/frames";
+import { remember } from "./slide/memory";
+import { track } from "./slide/track";
+
+function playButton(frames: Frames, end: AbortSignal): HTMLButtonElement {
+  const { playing, mayPlay } = frames;
+  const pause = svg(
+    "svg",
+    { class: "nf-icon", viewBox: "0 0 15 15", "aria-hidden": "true" },
+    svg("path", { d: "M4 3h2.5v9H4zM8.5 3H11v9H8.5z" }),
+  );
+  const play = icon("play");
+  const button = html("button", { type: "button", class: "nf-button nf-s-play" });
+  watch(end, () => {
+    const label = playing.value ? "Pause" : "Play";
+    button.replaceChildren(playing.value ? pause : play);
+    const why = "Playing is off: the system asks for reduced motion";
+    setAttributes(button, { "aria-label": label, title: mayPlay.value ? `${label} (space)` : why });
+    button.disabled = !mayPlay.value;
+  });
+  on(button, "click", () => frames.toggle(), end);
+  return button;
+}
+
+function transport(frames: Frames, label: ReadonlySignal<string>, end: AbortSignal): HTMLElement {
+  const { count, current } = frames;
+  const step = (by: number) => () => frames.go(current.peek() + by);
+  const back = iconButton("previous", "Previous frame", step(-1), end);
+  const on_ = iconButton("next", "Next frame", step(1), end);
+  watch(end, () => {
+    back.disabled = current.value === 0;
+    on_.disabled = current.value === count.value - 1;
+  });
+  const place = computed(() => `frame ${current.value + 1} of ${count.value}`);
+  const name = html("b", { class: "nf-s-label" }, live(label, end));
+  watch(end, () => {
+    name.hidden = label.value === "";
+    name.title = label.value;
+  });
+  return html(
+    "div",
+    { class: "nf-s-transport" },
+    html("div", { class: "nf-s-buttons" }, back, playButton(frames, end), on_),
+    name,
+    html("span", { class: "nf-s-place" }, live(place, end)),
+  );
+}
+
+/** Index into the batch, from 0 as in Python. */
+function sampleChooser({ widget }: ViewContext, end: AbortSignal): HTMLElement {
+  const input = html("input", {
+    type: "number",
+    min: 0,
+    step: 1,
+    class: "nf-s-number",
+    "aria-label": "Sample of the batch",
+  });
+  const most = computed(() => Math.max(0, widget.sample_count.value - 1));
+  watch(end, () => {
+    input.max = String(most.value);
+    input.value = String(widget.sample.value);
+  });
+  on(
+    input,
+    "change",
+    () => {
+      const asked = Math.round(Number(input.value));
+      const sample = Number.isFinite(asked) ? Math.max(0, Math.min(most.peek(), asked)) : widget.sample.peek();
+      input.value = String(sample);
+      if (sample !== widget.sample.peek()) widget.write("sample", sample);
+    },
+    end,
+  );
+  const total = computed(() => `of 0–${most.value}`);
+  const box = html("label", { class: "nf-s-sample" }, "sample", input, html("span", {}, live(total, end)));
+  watch(end, () => {
+    box.hidden = most.value === 0;
+  });
+  return box;
+}
+
+/** Hidden where there is nothing to choose. */
+export function createSlider(context: ViewContext, end: AbortSignal): HTMLElement {
+  const { widget, view } = context;
+  const frames = createFrames(context, end);
+  const memory = remember(widget, view.ratio, end);
+  const label = computed(() => widget.frame_labels.value[frames.current.value] ?? "");
+  const spoken = computed(() => {
+    const place = `frame ${frames.current.value + 1} of ${frames.count.value}`;
+    return label.value === "" ? place : `${label.value}, ${place}`;
+  });
+  const film = html("div", { class: "nf-s-film" }, transport(frames, label, end), track(frames, memory, spoken, end));
+  const root = html(
+    "div",
+    { class: "nf-slider", role: "group", "aria-label": "Frames" },
+    film,
+    sampleChooser(context, end),
+  );
+  watch(end, () => {
+    film.hidden = frames.count.value <= 1;
+    root.hidden = frames.count.value <= 1 && widget.sample_count.value <= 1;
+  });
+  on<HTMLElement, KeyboardEvent>(root, "keydown", (event) => steer(event, frames), end);
+  return root;
+}
+
+/** Keys of the whole strip; fields and buttons keep theirs. None of them may reach the graph, which has its own. */
+function steer(event: KeyboardEvent, frames: Frames): void {
+  if (event.key === "Escape") return;
+  event.stopPropagation();
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  const target = event.target as HTMLElement;
+  if (event.key === " " && target.closest("button") === null) {
+    event.preventDefault();
+    frames.toggle();
+    return;
+  }
+  if (target.closest("input") !== null) return;
+  const steps: Readonly<Record<string, number>> = { ArrowLeft: -1, ArrowRight: 1 };
+  const step = steps[event.key];
+  if (step === undefined || frames.count.peek() <= 1) return;
+  event.preventDefault();
+  frames.go(frames.current.peek() + step);
+}
