@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,15 +13,15 @@ from torch import Tensor
 
 from nf_widget.records import Floats, Ranking, Statistics
 
-from .moments import Doubles, Moments, Scan, pool, scan
+from .moments import Doubles, Moments, Scan, pool
 from .values import real
 from .views import View, pieces
 
 # Coarser than texture and noise: what is left of a map at this size is structure.
 GRID = 14
-# So many of the best channels are told apart, until so many distinct ones are found; the others follow by score.
-_CANDIDATES = 256
-_DISTINCT = 32
+# Channels are told apart, so many at a time, until so many distinct ones are found; the others follow by score.
+_AT_ONCE = 256
+_DISTINCT = 24
 _ALIKE = 0.8
 _WEAK = 0.12
 # A channel is dead when its values differ by no more than this share of the stage's largest magnitude.
@@ -30,6 +31,7 @@ _BOUNDS = (1.0, -1.0, 6.0)
 _NEAR = 1e-3
 
 Indices = npt.NDArray[np.int64]
+Rows = npt.NDArray[Any]
 
 
 def grid_of(maps: Tensor) -> tuple[int, int]:
@@ -44,6 +46,8 @@ def by_structure(maps: Tensor, found: Scan, stats: Statistics, *, limit: int) ->
     """
 
     def profiles(channels: Indices) -> Tensor:
+        if found.pooled is not None:
+            return found.pooled.index_select(0, torch.from_numpy(channels).to(maps.device))
         return gather(maps, channels, *grid_of(maps), limit=limit)
 
     order = _distinct_first(found.structure, profiles)
@@ -51,18 +55,19 @@ def by_structure(maps: Tensor, found: Scan, stats: Statistics, *, limit: int) ->
     return Ranking("structure", order.astype(np.int32), _single(found.structure), *silent)
 
 
-def by_spread(view: View, found: Scan, stats: Statistics, *, limit: int) -> Ranking:
-    """Standard deviation over the patches: transformers carry a few features that are huge and constant."""
-    features, special = view.channels, view.axes.special
-    patches = features[:, special:] if special < features.shape[1] else features
-    moments = scan(patches, limit=limit).moments if special else found.moments
-    scores = np.sqrt(moments.variance)
+def by_spread(view: View, patches: Moments, found: Moments, stats: Statistics, *, limit: int) -> Ranking:
+    """Standard deviation over the patches: transformers carry a few features that are huge and constant.
+
+    `found` are the moments of all tokens, `patches` those of the tokens after the special ones.
+    """
+    features = view.channels
+    scores = np.sqrt(patches.variance)
 
     def profiles(channels: Indices) -> Tensor:
-        return real(patches.index_select(0, torch.from_numpy(channels).to(patches.device)))
+        return gather(view.patches, channels, *grid_of(view.patches), limit=limit)
 
     order = _distinct_first(scores, profiles) if view.axes.grid else _descending(scores)
-    silent = _silent(features, found.moments, stats, limit)
+    silent = _silent(features, found, stats, limit)
     return Ranking("spread", order.astype(np.int32), _single(scores), *silent)
 
 
@@ -84,33 +89,41 @@ def gather(maps: Tensor, channels: Indices, rows: int, columns: int, *, limit: i
 def _distinct_first(scores: Doubles, profiles: Callable[[Indices], Tensor]) -> Indices:
     order = _descending(scores)
     strong = order[scores[order] >= _WEAK * scores[order[0]]]
-    best = strong[:_CANDIDATES]
-    taken, alike = _distinct(profiles(best).flatten(1).cpu().numpy()) if len(best) > 1 else ([0], [])
-    behind = np.ones(len(scores), bool)
-    behind[strong] = False
-    behind[best[alike]] = True
-    first = best[taken]
-    rest = order[~np.isin(order, first)]
-    return np.concatenate([first, rest[~behind[rest]], rest[behind[rest]]])
-
-
-def _distinct(profiles: npt.NDArray[np.floating]) -> tuple[list[int], list[int]]:
-    """(taken, alike): rows of `[channel, cell]` that differ from all taken before them, and rows that do not."""
-    centred = np.nan_to_num(profiles, nan=0.0, posinf=0.0, neginf=0.0)
-    centred = centred - centred.mean(1, keepdims=True)
-    length = np.linalg.norm(centred, axis=1, keepdims=True)
-    unit = centred / np.where(length > 0, length, 1)
-    alike = np.zeros(len(unit), bool)
-    taken: list[int] = []
-    for row in range(len(unit)):
-        if alike[row]:
-            continue
-        alike |= np.abs(unit @ unit[row]) > _ALIKE
-        taken.append(row)
+    # 0 in front, 1 behind them, 2 at the end; within each, by score.
+    place = np.full(len(scores), 2)
+    place[strong] = 1
+    taken: list[Rows] = []
+    for start in range(0, len(strong) if len(strong) > 1 else 0, _AT_ONCE):
+        channels = strong[start : start + _AT_ONCE]
+        place[channels] = _places(_unit(profiles(channels).flatten(1).cpu().numpy()), taken)
         if len(taken) == _DISTINCT:
             break
-    alike[taken] = False
-    return taken, np.flatnonzero(alike).tolist()
+    return order[np.argsort(place[order], kind="stable")]
+
+
+def _places(units: Rows, taken: list[Rows]) -> Indices:
+    """Of each row of `[channel, cell]`: 0 where it differs from all taken before it, and is taken; 2 where not."""
+    places: Indices = np.ones(len(units), np.int64)
+    for other in taken:
+        places[np.abs(units @ other) > _ALIKE] = 2
+    for row, unit in enumerate(units):
+        if len(taken) == _DISTINCT:
+            break
+        if places[row] == 1:
+            places[(np.abs(units @ unit) > _ALIKE) & (places == 1)] = 2
+            places[row] = 0
+            taken.append(unit)
+    return places
+
+
+def _unit(profiles: Rows) -> Rows:
+    """Rows without their mean and of length 1, so that their product is a correlation; 0 where a row is constant."""
+    finite = profiles if np.isfinite(profiles).all() else np.nan_to_num(profiles, nan=0.0, posinf=0.0, neginf=0.0)
+    centred = finite - finite.mean(1, keepdims=True)
+    largest = np.abs(centred).max(1, keepdims=True)
+    unit = centred / np.where(largest > 0, largest, 1)
+    rows: Rows = unit / np.maximum(np.sqrt(np.square(unit).sum(1, keepdims=True)), 1)
+    return rows
 
 
 def _descending(scores: Doubles) -> Indices:
@@ -120,12 +133,12 @@ def _descending(scores: Doubles) -> Indices:
 def _silent(channels: Tensor, moments: Moments, stats: Statistics, limit: int) -> tuple[int, int]:
     """Numbers of (dead, saturated) channels: the same value everywhere; at least half of the values at a bound."""
     cells = math.prod(channels.shape[1:])
-    with np.errstate(invalid="ignore"):  # Inf - Inf where a channel has no finite value
-        spread = moments.high - moments.low
+    spread = moments.high - moments.low
     largest = max(abs(stats.minimum), abs(stats.maximum))
-    dead = (moments.number > 0) & (spread <= _FLAT * largest) & (cells > 1)
-    saturated = _at_bound(channels, stats, limit) * 2 >= cells
-    return int(dead.sum()), int((saturated & ~dead).sum())
+    several = (moments.number > 0) & (cells > 1)
+    saturated = several & (_at_bound(channels, stats, limit) * 2 >= cells)
+    dead = several & ~saturated & (spread <= _FLAT * largest)
+    return int(dead.sum()), int(saturated.sum())
 
 
 def _at_bound(channels: Tensor, stats: Statistics, limit: int) -> Indices:
@@ -142,5 +155,4 @@ def _at_bound(channels: Tensor, stats: Statistics, limit: int) -> Indices:
 
 
 def _single(scores: Doubles) -> Floats:
-    with np.errstate(over="ignore"):
-        return scores.astype(np.float32)
+    return scores.astype(np.float32)

@@ -12,7 +12,7 @@ from torch import Tensor
 from nf_widget.records import Axes, Nothing, Request, Tile
 
 from .moments import pool
-from .pictures import labels, patches, sampled
+from .pictures import labels, sampled
 from .values import pick, plainly, real
 from .views import Form, View, arrange
 
@@ -67,7 +67,7 @@ def _of_tokens(view: View, request: Request) -> Tensor:
         return view.values
     feature = _channel(request, view.values.shape[1], "feature")
     if view.axes.grid is not None:
-        return patches(view)[feature]
+        return view.patches[feature]
     return view.values[:, feature].unsqueeze(0)
 
 

@@ -34,7 +34,7 @@ def statistics(channels: Tensor, moments: Moments, *, limit: int) -> tuple[Stati
     shares = (zeros / size, negatives / size, int(whole.nan[0]), int(whole.inf[0]))
     if not count:
         return Statistics(size, *(math.nan,) * 4, *shares, math.nan, math.nan), None
-    values = _Values(channels, limit, whole.finite, low, high)
+    values = _Values(channels, limit, count, low, high)
     counts = _counts(values, low, high)
     histogram = _histogram(low, high, counts)
     robust = _robust(values, counts, negatives, zeros)
@@ -46,7 +46,7 @@ def statistics(channels: Tensor, moments: Moments, *, limit: int) -> tuple[Stati
 class _Values:
     channels: Tensor
     limit: int
-    finite: bool
+    finite: int
     low: float
     high: float
 
@@ -59,19 +59,19 @@ def _counts(values: _Values, low: float, high: float) -> npt.NDArray[np.int64]:
     low, high = low * shrink, high * shrink
     if high - low < 1e-290:
         middle = np.zeros(FINE + 2, np.int64)
-        middle[1 + FINE // 2] = values.channels.numel()
+        middle[1 + FINE // 2] = values.finite
         return middle
-    found = []
+    total: Tensor | int = 0
     for _, piece in pieces(values.channels, values.limit):
         numbers = real(flat(piece), double=double)
-        if not values.finite:
+        if values.finite < values.channels.numel():
             numbers = numbers[numbers.isfinite()]
         if shrink != 1:
             numbers = numbers * shrink
         places = numbers.sub(low).mul_(FINE / (high - low)).add_(1).clamp_(0, FINE + 1).to(torch.int16)
         # Three times as fast as `torch.histc`, and the same every time on a GPU.
-        found.append(torch.bincount(places, minlength=FINE + 2))
-    counts: npt.NDArray[np.int64] = torch.stack(found).sum(0).cpu().numpy()
+        total = total + torch.bincount(places, minlength=FINE + 2)
+    counts: npt.NDArray[np.int64] = torch.as_tensor(total).cpu().numpy()
     return counts
 
 
@@ -128,9 +128,9 @@ def _every(values: _Values) -> npt.NDArray[np.float64]:
 
 def _quantile(counts: npt.NDArray[np.int64], low: float, high: float, share: float) -> float:
     """Where `share` of all values lies below, as if values lay evenly in their bin. `counts: [FINE + 2]`."""
-    below = np.cumsum(counts)
+    below = counts.cumsum()
     target = share * below[-1]
-    place = int(np.clip(np.searchsorted(below, target), 1, FINE))
+    place = min(max(int(below.searchsorted(target)), 1), FINE)
     inside = (target - below[place - 1]) / max(int(counts[place]), 1)
     # Weighted ends instead of a width: the difference of the largest floats is no float.
     part = float(place - 1 + min(max(inside, 0.0), 1.0)) / FINE

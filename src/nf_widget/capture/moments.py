@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +16,9 @@ from .values import real
 from .views import pieces
 
 Doubles = npt.NDArray[np.float64]
+
+# Pooled maps of this many values together are kept for the comparison of channels; more are made again for a few.
+_KEPT = 1 << 16
 
 
 class Moments(NamedTuple):
@@ -37,17 +41,16 @@ class Moments(NamedTuple):
     def variance(self) -> Doubles:
         return self.squares / np.maximum(self.number, 1)
 
-    @property
-    def finite(self) -> bool:
-        """Whether there is nothing but finite values."""
-        return not self.nan.any() and not self.inf.any()
-
 
 class Scan(NamedTuple):
-    """What one read gives. `structure: [channel]`, empty where it was not asked for."""
+    """What one read gives. `structure: [channel]`, empty where it was not asked for.
+
+    `pooled: [channel, rows, columns]` is what it was measured from, where that is small enough to keep.
+    """
 
     moments: Moments
     structure: Doubles
+    pooled: Tensor | None = None
 
 
 def scan(channels: Tensor, *, limit: int, grid: tuple[int, int] | None = None) -> Scan:
@@ -64,56 +67,91 @@ def scan(channels: Tensor, *, limit: int, grid: tuple[int, int] | None = None) -
 def total(moments: Moments) -> Moments:
     """All channels as one: each field `[1]`."""
     number = moments.number.sum()
-    mean = (moments.mean * moments.number).sum() / max(number, 1)
+    mean = (moments.mean * (moments.number / max(number, 1))).sum()
     squares = (moments.squares + moments.number * (moments.mean - mean) ** 2).sum()
     sums = (field.sum() for field in (moments.zeros, moments.negatives, moments.nan, moments.inf))
     fields = (number, moments.low.min(), moments.high.max(), mean, squares, *sums)
     return Moments(*(np.asarray([field]) for field in fields))
 
 
+def joined(a: Moments, b: Moments) -> Moments:
+    """The moments of both together, after Chan, Golub and LeVeque's update of the variance."""
+    number = a.number + b.number
+    share = b.number / np.maximum(number, 1)
+    gap = b.mean - a.mean
+    squares = a.squares + b.squares + gap**2 * a.number * share
+    mean = a.mean + gap * share
+    sums = (getattr(a, name) + getattr(b, name) for name in ("zeros", "negatives", "nan", "inf"))
+    return Moments(number, np.minimum(a.low, b.low), np.maximum(a.high, b.high), mean, squares, *sums)
+
+
 def pool(maps: Tensor, rows: int, columns: int, *, limit: int) -> Tensor:
     """Area means of `[map, row, column]`, as float32 or float64 `[map, rows, columns]`; no copy beyond `limit`."""
     if maps.shape[1:] == (rows, columns):
         return real(maps)
-    if maps.numel() <= limit:
-        # As a batch of one: channels-last memory then has a kernel of its own.
-        return functional.adaptive_avg_pool2d(real(maps).unsqueeze(0), (rows, columns))[0]
-    if len(maps) > 1:
-        return torch.cat([pool(one, rows, columns, limit=limit) for one in maps.split(1)])
+    in_place = _pooled_in_place(maps)
+    if maps.numel() <= limit or in_place:
+        batch = _batch_of_one(maps) if in_place else real(maps).unsqueeze(0)
+        return functional.adaptive_avg_pool2d(batch, (rows, columns))[0]
     height = maps.shape[1]
     edges = [(i * height // rows, -(-(i + 1) * height // rows)) for i in range(rows)]
-    return torch.cat([_mean_of_rows(maps[:, top:bottom], columns, limit) for top, bottom in edges], dim=1)
+    bands = torch.stack([_row_mean(maps[:, top:bottom], limit) for top, bottom in edges], dim=1)
+    return functional.adaptive_avg_pool2d(bands, (rows, columns))
 
 
-def _mean_of_rows(band: Tensor, columns: int, limit: int) -> Tensor:
-    """`[1, row, column]` -> `[1, 1, columns]`."""
-    step = max(1, limit // band.shape[2])
-    sums = [real(part).sum(1, keepdim=True) for part in band.split(step, dim=1)]
-    return functional.adaptive_avg_pool2d(torch.stack(sums).sum(0) / band.shape[1], (1, columns))
+def _pooled_in_place(maps: Tensor) -> bool:
+    """Whether torch pools them without a copy of its own."""
+    plain = maps.is_contiguous() or _batch_of_one(maps).is_contiguous(memory_format=torch.channels_last)
+    return plain and maps.dtype in {torch.float32, torch.float64}
+
+
+def _batch_of_one(maps: Tensor) -> Tensor:
+    """With the stride that a batch would have: `unsqueeze` sets one that hides channels-last memory from torch."""
+    return maps.as_strided((1, *maps.shape), (maps.numel(), *maps.stride()))
+
+
+def _row_mean(band: Tensor, limit: int) -> Tensor:
+    """`[map, row, column]` -> `[map, column]`."""
+    maps, height, width = band.shape
+    rows = max(1, limit // (maps * width))
+    run = max(1, limit // (rows * width))
+    total: Tensor | int = 0
+    for some in band.split(rows, dim=1):
+        total = total + torch.cat([real(part).sum(1) for part in some.split(run)])
+    return torch.as_tensor(total) / height
 
 
 def _scan(channels: Tensor, limit: int, grid: tuple[int, int] | None, *, careful: bool) -> Scan:
     parts: list[tuple[int, Tensor]] = []
+    merged: dict[int, Moments] = {}
+    pooled: list[Tensor] = []
     structure: list[Tensor] = []
-    whole = math.prod(channels.shape[1:]) <= limit
+    keep = grid is not None and len(channels) * math.prod(grid) <= _KEPT
     for start, piece in pieces(channels, limit):
         values = real(piece, double=careful).contiguous()
         finite = values.isfinite() if careful else None
         parts.append((start, _moments(values) if finite is None else _careful_moments(values, finite)))
-        if grid is not None and whole:
-            structure.append(_structure(values if finite is None else values.where(finite, 0), grid, limit))
-    if grid is not None and not whole:
-        structure = [_structure(one, grid, limit) for one in channels.split(1)]
-    return _collect(parts, len(channels), structure)
+        if sum(part.numel() for _, part in parts) > limit:
+            _bring(parts, merged)
+            parts = []
+        if grid is not None and piece.shape[1:] == channels.shape[1:]:
+            maps = pool(values if finite is None else values.where(finite, 0), *grid, limit=limit)
+            structure.append(_variance(maps))
+            pooled += [maps] if keep else []
+    if grid is not None and not structure:
+        for run in channels.split(max(1, min(_KEPT // math.prod(grid), limit // (grid[0] * channels.shape[2])))):
+            maps = pool(run, *grid, limit=limit).nan_to_num(0, 0, 0)
+            structure.append(_variance(maps))
+            pooled += [maps] if keep else []
+    scores = _bring(parts, merged, structure)
+    moments = Moments(*np.concatenate(list(merged.values()), axis=1))
+    return Scan(moments, scores, torch.cat(pooled) if pooled else None)
 
 
-def _structure(maps: Tensor, grid: tuple[int, int], limit: int) -> Tensor:
-    """Variance of each pooled map: `[map]`. A cell that is not finite counts as 0."""
-    pooled = pool(maps, *grid, limit=limit).flatten(1)
-    if maps.numel() > limit:
-        pooled = pooled.nan_to_num(0, 0, 0)
-    # Two plain passes: `torch.var` walks a row one value at a time.
-    return (pooled - pooled.mean(1, keepdim=True)).square_().mean(1)
+def _variance(maps: Tensor) -> Tensor:
+    """Of each map: `[map]`. Two plain passes: `torch.var` walks a row one value at a time."""
+    rows = maps.flatten(1)
+    return (rows - rows.mean(1, keepdim=True)).square_().mean(1)
 
 
 def _moments(values: Tensor) -> Tensor:
@@ -149,29 +187,16 @@ def _signs(values: Tensor, axes: tuple[int, ...], size: int) -> tuple[Tensor, Te
     return size - nonzero, (nonzero - balance) / 2
 
 
-def _collect(parts: list[tuple[int, Tensor]], channels: int, structure: list[Tensor]) -> Scan:
-    """Bring all small results over in one transfer, and join the parts of channels that were cut."""
-    small = [part.flatten() for _, part in parts] + structure
+def _bring(parts: list[tuple[int, Tensor]], merged: dict[int, Moments], more: Sequence[Tensor] = ()) -> Doubles:
+    """Bring small results over in one transfer; add `parts` to those of the same channels, and return `more`."""
+    small = [part.flatten() for _, part in parts] + list(more)
+    if not small:
+        return np.empty(0)
     packed = torch.cat([part.to(small[0]) for part in small]).cpu().numpy().astype(np.float64)
-    fields = len(parts[0][1])
-    joined = np.zeros((fields, channels))
-    joined[1], joined[2] = np.inf, -np.inf
     taken = 0
     for start, part in parts:
-        size = part.shape[1]
-        block = packed[taken : taken + fields * size].reshape(fields, size)
-        joined[:, start : start + size] = _joined(Moments(*joined[:, start : start + size]), Moments(*block))
-        taken += fields * size
-    return Scan(Moments(*joined), packed[taken:])
-
-
-def _joined(a: Moments, b: Moments) -> Doubles:
-    """The moments of both together, after Chan, Golub and LeVeque's update of the variance."""
-    number = a.number + b.number
-    share = b.number / np.maximum(number, 1)
-    gap = b.mean - a.mean
-    with np.errstate(over="ignore", invalid="ignore"):  # not finite: the caller reads again, carefully
-        squares = a.squares + b.squares + gap**2 * a.number * share
-        mean = a.mean + gap * share
-    sums = (getattr(a, name) + getattr(b, name) for name in ("zeros", "negatives", "nan", "inf"))
-    return np.stack([number, np.minimum(a.low, b.low), np.maximum(a.high, b.high), mean, squares, *sums])
+        block = Moments(*packed[taken : taken + part.numel()].reshape(part.shape))
+        merged[start] = joined(merged[start], block) if start in merged else block
+        taken += part.numel()
+    rest: Doubles = packed[taken:]
+    return rest

@@ -62,18 +62,9 @@ def token_strip(view: View, order: Indices, *, limit: int) -> TokenStrip:
     rows, columns = min(size[0], _TOKENS), min(size[1], _FEATURES)
     strip = pool(values.unsqueeze(0), rows, columns, limit=limit)[0]
     maps = None
-    if axes.grid is not None and axes.special + axes.grid[0] * axes.grid[1] == size[0]:
-        over_grid = patches(view)
-        maps = feature_maps(over_grid, order, limit=limit, size=_BYTES - rows * columns)
-    grid = axes.grid if maps is not None else None
-    return TokenStrip(floats(strip), size, (rows, columns) != size, grid, axes.special, maps)
-
-
-def patches(view: View) -> Tensor:
-    """`[feature, row, column]`: the features of tokens over their patch grid, as a view."""
-    rows, columns = view.axes.grid or (view.values.shape[0] - view.axes.special, 1)
-    tokens = view.values[view.axes.special :]
-    return tokens.view(rows, columns, tokens.shape[1]).permute(2, 0, 1)
+    if axes.grid is not None:
+        maps = feature_maps(view.patches, order, limit=limit, size=_BYTES - rows * columns)
+    return TokenStrip(floats(strip), size, (rows, columns) != size, axes.grid, axes.special, maps)
 
 
 def volume_slices(volume: Tensor, channel: int, moments: Moments, *, limit: int) -> VolumeSlices:

@@ -18,7 +18,7 @@ from nf_widget.records import Axes, Histogram, Ints, Nothing, Picture, Ranking, 
 from . import channels as rank
 from . import pictures
 from .distribution import statistics
-from .moments import scan
+from .moments import joined, scan
 from .sparse import stored_picture
 from .values import Sample, pick, plainly, spec_of
 from .views import Form, View, arrange
@@ -29,7 +29,7 @@ Pinned: TypeAlias = Sequence[int] | None
 # Bytes that one element of a piece takes while it is measured, at worst: float64, a mask, and their products.
 _COST = 64
 # On a CPU, a piece that stays in its cache is read several times for the price of once; a GPU wants large pieces.
-_CPU_PIECE, _LARGEST_PIECE = 1 << 18, 1 << 22
+_CPU_PIECE, _LARGEST_PIECE = 1 << 17, 1 << 22
 
 
 def reduce(
@@ -87,10 +87,11 @@ def _maps(view: View, limit: int, pinned: Pinned) -> Reduced:
 
 
 def _tokens(view: View, limit: int, pinned: Pinned) -> Reduced:
-    features = view.channels
-    found = scan(features, limit=limit)
-    stats, histogram = statistics(features, found.moments, limit=limit)
-    ranking = rank.by_spread(view, found, stats, limit=limit)
+    features, special = view.channels, view.axes.special
+    patches = scan(features[:, special:], limit=limit).moments
+    found = joined(scan(features[:, :special], limit=limit).moments, patches) if special else patches
+    stats, histogram = statistics(features, found, limit=limit)
+    ranking = rank.by_spread(view, patches, found, stats, limit=limit)
     shown = _shown(ranking.order, pinned, len(features))
     return pictures.token_strip(view, shown, limit=limit), stats, histogram, ranking
 

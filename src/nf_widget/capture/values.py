@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -37,8 +38,11 @@ class Sample:
 
 @contextmanager
 def plainly() -> Iterator[None]:
-    """No gradient, no `__torch_function__` of a subclass or an active mode, no autocast: torch's own arithmetic."""
-    with ExitStack() as stack:
+    """No gradient, no `__torch_function__` of a subclass or an active mode, no autocast: torch's own arithmetic.
+
+    NumPy may overflow in silence: beyond 1e150 squares are infinite in float64 too.
+    """
+    with ExitStack() as stack, np.errstate(over="ignore", invalid="ignore"):
         stack.enter_context(torch.no_grad())
         stack.enter_context(torch._C.DisableTorchFunction())
         for device in ("cpu", "cuda", "mps", "xpu"):

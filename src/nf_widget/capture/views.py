@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from torch import Tensor
@@ -35,48 +35,53 @@ class View:
             return self.values.T
         return self.values if self.form in {"maps", "volume"} else self.values.reshape(1, -1)
 
+    @property
+    def patches(self) -> Tensor:
+        """`[feature, row, column]`: the features of tokens over their patch grid, or one below the other."""
+        tokens = self.values[self.axes.special :]
+        rows, columns = self.axes.grid or (len(tokens), 1)
+        return tokens.view(rows, columns, tokens.shape[1]).permute(2, 0, 1)
+
 
 def arrange(sample: Sample) -> View:
     """The form that the sample's axes ask for, or, where the axes do not allow it, one by its shape alone."""
     values, names = sample.values, sample.names
     form, tensor = _ARRANGE[sample.axes.kind](values, names) or _by_shape(values)
-    return View(form, tensor, sample.axes)
+    axes = sample.axes
+    if form == "tokens" and axes.grid is not None and axes.special + math.prod(axes.grid) != len(tensor):
+        axes = replace(axes, grid=None)
+    if form == "tokens" and axes.special >= len(tensor):
+        axes = replace(axes, special=0)
+    return View(form, tensor, axes)
 
 
 def pieces(channels: Tensor, limit: int) -> Iterator[tuple[int, Tensor]]:
-    """(first channel, piece) until all is seen; no piece has more than `limit` elements, save single numbers.
+    """(first channel, piece) until all is seen; no piece has more than `limit` elements.
 
-    Pieces are runs of whole channels, or parts of one channel where that is larger than the limit.
+    Cut along the dimension that is slowest in memory, so that each is read in one go: into runs of whole channels,
+    or, where channels come last in memory, into bands of all channels. Pieces that share a channel share all of theirs.
     """
-    size = math.prod(channels.shape[1:])
-    step = max(1, limit // size)
-    for start in range(0, len(channels), step):
-        run = channels[start : start + step]
-        if run.numel() <= limit:
-            yield start, run
-        else:
-            yield from ((start, part.unsqueeze(0)) for part in _parts(run[0], limit))
+    if channels.numel() <= limit or max(channels.shape) == 1:
+        yield 0, channels
+        return
+    axis = next(axis for axis in _memory_order(channels) if channels.shape[axis] > 1)
+    inner = channels.numel() // channels.shape[axis]
+    step = max(1, limit // inner)
+    for start in range(0, channels.shape[axis], step):
+        part = channels.narrow(axis, start, min(step, channels.shape[axis] - start))
+        for first, piece in pieces(part, limit):
+            yield (start + first if axis == 0 else first), piece
 
 
 def flat(values: Tensor) -> Tensor:
     """`[n]`, in the order in which the values lie in memory, so that a transposed tensor is not copied."""
+    return values.permute(_memory_order(values)).reshape(-1)
+
+
+def _memory_order(values: Tensor) -> list[int]:
+    """Dimensions, slowest first."""
     strides = values.stride()
-    order = sorted(range(values.ndim), key=lambda axis: (-strides[axis], axis))
-    return values.permute(order).reshape(-1)
-
-
-def _parts(values: Tensor, limit: int) -> Iterator[Tensor]:
-    if values.numel() <= limit or values.ndim == 0:
-        yield values
-        return
-    inner = math.prod(values.shape[1:])
-    step = max(1, limit // inner)
-    for start in range(0, len(values), step):
-        part = values[start : start + step]
-        if part.numel() <= limit:
-            yield part
-        else:
-            yield from (inside.unsqueeze(0) for inside in _parts(part[0], limit))
+    return sorted(range(values.ndim), key=lambda axis: (-strides[axis], axis))
 
 
 def _ordered(values: Tensor, names: tuple[AxisName, ...], tail: tuple[AxisName, ...]) -> Tensor | None:
