@@ -113,6 +113,32 @@ def test_the_tensor_is_not_touched(kind):
     assert values.grad_fn is None
 
 
+SMALL_ONES = {
+    "image": (IMAGE, (1, 3, 6, 6)),
+    "one map": (IMAGE, (1, 1, 6, 6)),
+    "volume": (VOLUME, (1, 2, 4, 5, 6)),
+    "tokens": (patch_tokens(2, 3), (1, 6, 8)),
+    "vector": (VECTOR, (1, 9)),
+    "generic": (unnamed(2), (5, 7)),
+}
+
+
+def arrays_of(picture):
+    found = [getattr(picture, "values", None), getattr(getattr(picture, "maps", None), "values", None)]
+    return [a for a in found if a is not None] + [plane.values for plane in getattr(picture, "planes", ())]
+
+
+@pytest.mark.parametrize("kind", SMALL_ONES)
+def test_a_picture_stays_when_the_tensor_is_overwritten(kind):
+    axes, shape = SMALL_ONES[kind]
+    values = randn(*shape)
+    arrays = arrays_of(reduce(values, axes, leaf="").picture)
+    before = [array.copy() for array in arrays]
+    values.zero_()
+    assert arrays
+    assert all(np.array_equal(array, old) and old.any() for array, old in zip(arrays, before, strict=True))
+
+
 def test_the_same_twice():
     values = randn(1, 40, 60, 60)
     assert same(reduce(values, IMAGE, leaf=""), reduce(values, IMAGE, leaf=""))

@@ -18,7 +18,7 @@ from .views import Form, View, arrange
 
 # Elements at a time while a plane is pooled.
 _LIMIT = 1 << 20
-# Every integer up to here is a float64.
+# From here on, several integers share a float64.
 _EXACT = 1 << 53
 
 
@@ -126,11 +126,12 @@ def _sendable(plane: Tensor) -> tuple[Tensor, bool]:
     if plane.dtype in _SMALL_INTEGERS:
         return plane.to(torch.int32), True
     wide = real(plane, double=True)
-    return wide, bool((wide.abs() <= _EXACT).all())
+    return wide, bool((wide.abs() < _EXACT).all())
 
 
 def _tile(key: str, plane: Tensor, exact: bool) -> Tile:  # noqa: FBT001
-    data = plane.cpu().contiguous().numpy()
+    # A copy even where none is needed: the forward may go on to overwrite the tensor.
+    data = plane.to("cpu", copy=True).contiguous().numpy()
     numbers = data.astype(np.float64)
     finite = numbers[np.isfinite(numbers)]
     if not finite.size:

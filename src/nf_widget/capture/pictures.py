@@ -110,8 +110,8 @@ def sampled(maps: Tensor, rows: int, columns: int) -> Tensor:
 
 
 def floats(values: Tensor) -> Floats:
-    """Brought over as float32."""
-    array: Floats = real(values).to(torch.float32).cpu().numpy()
+    """Brought over as float32; a copy even on a CPU, since the forward may go on to overwrite the tensor."""
+    array: Floats = real(values).to("cpu", torch.float32, copy=True).contiguous().numpy()
     return array
 
 
