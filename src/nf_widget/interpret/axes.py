@@ -131,12 +131,14 @@ def _batch_axis(shape: tuple[int, ...], batch: int | None, type_name: str) -> in
         return 0 if len(shape) in {2, 4, 5} or (len(shape) == 3 and not _like_image(shape)) else None
     if len(shape) == 3 and shape[1] == batch != shape[0]:  # recurrent nets and transformers, unless told otherwise
         return 1
-    return 0 if shape[0] == batch and not _unbatched_image(shape) else None
+    return 0 if shape[0] == batch and not _unbatched_image(shape, type_name) else None
 
 
-def _unbatched_image(shape: tuple[int, ...]) -> bool:
-    """`[3, height, width]`, where the input's first dimension was taken for the batch size."""
-    return len(shape) == 3 and shape[0] == 3 and _like_image(shape)
+def _unbatched_image(shape: tuple[int, ...], type_name: str) -> bool:
+    """An input `[3, height, width]`, whose first dimension was taken for the batch size."""
+    # Classes are capitalised, and arguments are not.
+    given = not type_name[:1].isupper()
+    return given and len(shape) == 3 and shape[0] == 3 and _like_image(shape) and max(shape[1:]) <= 2 * min(shape[1:])
 
 
 def _names(case: _Case) -> tuple[tuple[AxisName, ...], str]:
