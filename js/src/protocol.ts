@@ -9,12 +9,7 @@ export type EdgeKind = "main" | "skip" | "merge";
 export type Evidence = "traced" | "inferred";
 export type Shape = readonly number[];
 
-export interface LeafInfo {
-  readonly path: string;
-  readonly shape: Shape;
-  readonly dtype: string;
-}
-
+export type LeafInfo = { readonly path: string; readonly shape: Shape; readonly dtype: string };
 export interface StageInfo {
   readonly id: string;
   readonly kind: "input" | "call" | "output";
@@ -41,12 +36,8 @@ export interface GroupInfo {
   readonly parent: string;
 }
 
-export interface OpInfo {
-  readonly name: string;
-  /** Arguments that a reader wants to see: "dim=1". */
-  readonly detail: string;
-}
-
+/** `detail`: the arguments that a reader wants to see, "dim=1". */
+export type OpInfo = { readonly name: string; readonly detail: string };
 export interface EdgeInfo {
   /** `${source}->${target}`: what `selected` holds for an edge. */
   readonly id: string;
@@ -71,11 +62,18 @@ export interface FailureInfo {
   readonly location: string;
 }
 
+export interface ModelInfo {
+  readonly name: string;
+  readonly parameters: number;
+  readonly device: string;
+  readonly forward_ms: number | null;
+}
+
 export interface Graph {
   readonly version: number;
   /** Names the trace: part of every tile key. */
   readonly trace: string;
-  readonly model: { readonly name: string; readonly parameters: number; readonly device: string; readonly forward_ms: number | null };
+  readonly model: ModelInfo;
   readonly topology: "runtime" | "fx" | "sequential";
   readonly stages: readonly StageInfo[];
   readonly groups: readonly GroupInfo[];
@@ -117,32 +115,41 @@ export interface Ranking {
  * Quantised values: one byte each, row by row. Code 255 is "not finite"; otherwise
  * value ≈ low + code / 254 · (high − low), clipped to that range.
  */
-export interface Codes {
-  readonly low: number;
-  readonly high: number;
-  readonly codes: Bytes;
-}
+export type Codes = { readonly low: number; readonly high: number; readonly codes: Bytes };
+/** How many rows and columns of values there are. */
+export type Grid = { readonly rows: number; readonly columns: number };
+/** The full size that a picture stands for, and whether it was pooled from it. */
+export type Sized<S> = { readonly size: S; readonly pooled: boolean };
+type Pair = readonly [number, number];
 
 export type Picture =
-  | ({ readonly kind: "maps"; readonly channels: readonly number[]; readonly rows: number; readonly columns: number; readonly size: readonly [number, number]; readonly pooled: boolean } & Codes)
+  | ({ readonly kind: "maps"; readonly channels: readonly number[] } & Grid & Sized<Pair> & Codes)
   /** `codes`: rows × columns × 3 bytes of RGB; nothing to dequantise. */
-  | { readonly kind: "photo"; readonly rows: number; readonly columns: number; readonly size: readonly [number, number]; readonly pooled: boolean; readonly codes: Bytes }
-  | ({ readonly kind: "vector"; readonly length: number; readonly size: number; readonly pooled: boolean } & Codes)
+  | ({ readonly kind: "photo"; readonly codes: Bytes } & Grid & Sized<Pair>)
+  | ({ readonly kind: "vector"; readonly length: number } & Sized<number> & Codes)
   | ({
-      readonly kind: "tokens"; readonly rows: number; readonly columns: number; readonly size: readonly [number, number]; readonly pooled: boolean;
+      readonly kind: "tokens";
       /** Patch grid [rows, columns] of the tokens after the `special` leading ones, or null for a sequence. */
-      readonly grid: readonly [number, number] | null; readonly special: number; readonly labels: readonly string[];
+      readonly grid: Pair | null;
+      readonly special: number;
+      readonly labels: readonly string[];
       /** Best-ranked features over the grid. */
-      readonly maps: (Codes & { readonly channels: readonly number[]; readonly rows: number; readonly columns: number }) | null;
-    } & Codes)
+      readonly maps: ({ readonly channels: readonly number[] } & Grid & Codes) | null;
+    } & Grid &
+      Sized<Pair> &
+      Codes)
   | ({
-      readonly kind: "volume"; readonly channel: number; readonly size: readonly [number, number, number]; readonly pooled: boolean;
+      readonly kind: "volume";
+      readonly channel: number;
       /** Codes of all planes, one after the other. */
-      readonly planes: readonly { readonly axis: number; readonly index: number; readonly rows: number; readonly columns: number }[];
-    } & Codes)
+      readonly planes: readonly ({ readonly axis: number; readonly index: number } & Grid)[];
+    } & Sized<readonly [number, number, number]> &
+      Codes)
   | { readonly kind: "scalar"; readonly value: number | null; readonly text: string }
-  | { readonly kind: "classes"; readonly entries: readonly { readonly index: number; readonly name: string; readonly value: number | null }[]; readonly count: number; readonly scale: string }
+  | { readonly kind: "classes"; readonly entries: readonly ClassInfo[]; readonly count: number; readonly scale: string }
   | { readonly kind: "nothing"; readonly reason: string };
+
+export type ClassInfo = { readonly index: number; readonly name: string; readonly value: number | null };
 
 export interface Summary {
   readonly leaf: string;
@@ -183,11 +190,7 @@ export interface TileRequest {
 }
 
 /** The interest set. `seq` grows by one with each change. */
-export interface Wanted {
-  readonly seq: number;
-  readonly tiles: readonly TileRequest[];
-}
-
+export type Wanted = { readonly seq: number; readonly tiles: readonly TileRequest[] };
 export type TileDtype = "float16" | "float32" | "float64" | "int32" | "uint8";
 
 export interface TileInfo {
@@ -206,10 +209,7 @@ export interface TileInfo {
 }
 
 /** A batch of answers. `seq` is the newest `wanted.seq` that the kernel had seen. */
-export interface Tiles {
-  readonly seq: number;
-  readonly tiles: readonly TileInfo[];
-}
+export type Tiles = { readonly seq: number; readonly tiles: readonly TileInfo[] };
 
 export interface Options {
   readonly theme: "auto" | "light" | "dark";
