@@ -49,7 +49,7 @@ def zoom(name: str, notches: int) -> Act:
     """Zoomed into the picture of a stage with the wheel."""
 
     def act(page: Page) -> None:
-        page.mouse.click(40, 250)
+        page.locator(".nf-canvas").click(position={"x": 4, "y": 4})
         hover_stage(name)(page)
         for _ in range(abs(notches)):
             page.mouse.wheel(0, -100 if notches > 0 else 100)
@@ -76,7 +76,8 @@ SHOTS: dict[str, tuple[str, int, Act]] = {
     "frames-760": ("scene=classifier&frames=8", 760, nothing),
     "near": ("scene=classifier", 760, zoom("_blocks.4", 8)),
     "deep": ("scene=classifier", 760, zoom("_blocks.10", 18)),
-    "far": ("scene=residual", 760, zoom("layer.2.conv1", -5)),
+    "deeper": ("scene=classifier", 760, zoom("_blocks.10", 29)),
+    "far": ("scene=residual", 760, zoom("layer.2.conv1", -4)),
     "raised-760": ("scene=raised", 760, nothing),
     **{f"state-{name}": (f"scene=classifier&state={name}", 600, nothing) for name in ("busy", "waiting", "no-kernel", "error", "stale")},
 }

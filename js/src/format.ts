@@ -36,6 +36,12 @@ export function shapeText(shape: Shape): string {
 /** The shape without its batch axis: all that cards and edges show. */
 export const sampleShape = (shape: Shape): string => shapeText(shape.slice(1));
 
+/** The same where room is short: 16×64² for 16×64×64. */
+export function compactShape(shape: Shape): string {
+  const [channels, rows, columns] = shape.slice(1);
+  return shape.length === 4 && rows === columns && rows !== 1 ? `${channels}×${rows}²` : sampleShape(shape);
+}
+
 /** 4.65 M, 301 k, 812. */
 export function count(value: number): string {
   if (value >= 1e9) return `${(value / 1e9).toPrecision(3)} G`;

@@ -19,7 +19,7 @@ const HEIGHT_MAX = 640;
 const HEIGHT_MIN = 120;
 /** From this width on the inspector stands beside the graph; it needs this much height there. */
 const SIDE_FROM = 1000;
-const NARROW_BELOW = 560;
+const NARROW_BELOW = 660;
 const SIDE_HEIGHT = 560;
 
 const NO_GRAPH: Graph = {

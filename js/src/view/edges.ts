@@ -1,7 +1,7 @@
 /** Edges and groups: what lies under the cards. */
 import { sampleShape, viaText } from "../format";
 import { collapse } from "../graph";
-import type { EdgePath, GroupBox, Label } from "../layout/types";
+import type { Arrow, EdgePath, GroupBox, Label } from "../layout/types";
 import type { EdgeInfo, GroupInfo } from "../protocol";
 import { watch } from "../state";
 import { on, setAttributes, svg } from "./dom";
@@ -9,15 +9,18 @@ import { steady } from "./draw/card";
 import { fitText, label, type Measure } from "./draw/text";
 import type { Pane } from "./pane";
 
-const HEAD_LENGTH = 6.5;
-const HEAD_ANGLE = 0.48;
-
-/** Triangle with its tip at (x, y). */
-export function arrowHead(x: number, y: number, dx: number, dy: number): string {
-  const angle = Math.atan2(dy, dx);
-  const corner = (turn: number): string =>
-    `${(x - HEAD_LENGTH * Math.cos(angle + turn)).toFixed(2)} ${(y - HEAD_LENGTH * Math.sin(angle + turn)).toFixed(2)}`;
-  return `M${x} ${y}L${corner(HEAD_ANGLE)}L${corner(-HEAD_ANGLE)}z`;
+/**
+ * The head of an edge at its tip. It keeps its size on screen above 100 %, where the line ends short of it: a stub closes
+ * the gap.
+ */
+export function edgeHead({ x, y, dx, dy }: Arrow): SVGGElement {
+  const degrees = (Math.atan2(dy, dx) * 180) / Math.PI;
+  return svg(
+    "g",
+    { transform: `translate(${x} ${y}) rotate(${degrees})` },
+    svg("path", { class: "nf-edge-line nf-edge-stub", d: "M-5 0H0" }),
+    svg("path", { class: "nf-edge-head nf-steady", d: "M0 0L-5.8 3L-5.8 -3z" }),
+  );
 }
 
 /** "enc1 → dec1 · skip · cat(dim=1) · 64×128×128", with the labels of the two stages. */
@@ -33,23 +36,26 @@ function edgeLabel(edge: EdgeInfo, place: Label, measure: Measure): SVGGElement 
   const via = viaText(edge);
   const shape = edge.shape === null ? "" : sampleShape(edge.shape);
   const width = (text: string): number => measure(text, "code", 11);
-  const whole = [via, shape].filter(Boolean).join(" · ");
-  const text = width(whole) <= place.width ? whole : fitText(via === "" ? shape : via, place.width, width);
+  const names = edge.via.map((op) => op.name).join(" · ");
+  const spellings = [[via, shape].filter(Boolean).join(" · "), via, names, shape].filter((text) => text !== "");
+  const text = spellings.find((each) => width(each) <= place.width) ?? fitText(names, place.width, width);
   if (text === "") return null;
-  const drawn = label(0, place.placement === "on" ? 4 : -1, text, {
-    class: "nf-edge-label",
-    "text-anchor": place.anchor,
-  });
-  return steady(place.x, place.y, drawn);
+  const on = place.placement === "on";
+  const drawn = label(0, on ? 4 : -1, text, { class: "nf-edge-label", "text-anchor": place.anchor });
+  if (!on) return steady(place.x, place.y, drawn);
+  // The line is broken by paper the size of the words.
+  const room = width(text) + 12;
+  const left = { start: -6, middle: -room / 2, end: 6 - room }[place.anchor];
+  const paper = svg("rect", { class: "nf-edge-paper", x: left, y: -8, width: room, height: 16 });
+  return steady(place.x, place.y, paper, drawn);
 }
 
 function edgeParts(edge: EdgeInfo, path: EdgePath, pane: Pane): (Element | null)[] {
-  const { x, y, dx, dy } = path.arrow;
   return [
     svg("path", { class: "nf-edge-hit", d: path.path }),
     svg("path", { class: "nf-edge-halo", d: path.path }),
     svg("path", { class: "nf-edge-line", d: path.path, "stroke-dashoffset": path.dash }),
-    svg("path", { class: "nf-edge-head", d: arrowHead(x, y, dx, dy) }),
+    edgeHead(path.arrow),
     path.label === null ? null : edgeLabel(edge, path.label, pane.measure),
   ];
 }
@@ -109,7 +115,14 @@ function groupElement(box: GroupBox, group: GroupInfo, pane: Pane, end: AbortSig
   const words = [label(left, 14, text, { class: "nf-name" })];
   if (type !== "" && rest > 24)
     words.push(label(left + pane.measure(text, "code", 11, 600) + 8, 14, type, { class: "nf-type" }));
-  element.append(steady(header.x, header.y, ...words, open && collapseButton(group, name, pane, end)));
+  element.append(
+    steady(
+      header.x,
+      header.y,
+      svg("g", { class: "nf-group-name" }, ...words),
+      open && collapseButton(group, name, pane, end),
+    ),
+  );
   return element;
 }
 

@@ -10,7 +10,7 @@ import { type Child, svg } from "./dom";
 import { inside } from "./draw/plan";
 import { mapSlots } from "./draw/slots";
 import { fitText, label } from "./draw/text";
-import { arrowHead } from "./edges";
+import { edgeHead } from "./edges";
 import type { Pane } from "./pane";
 
 const WIDTH = 180;
@@ -19,7 +19,7 @@ const TILES = 4;
 const TILE = 40;
 const INSET = 9;
 /** An edge this long carries the card on itself. */
-const ROOM = WIDTH + 16;
+const ROOM = WIDTH;
 
 /** The longest level stretch of a line, on screen. */
 function levelStretch(points: readonly Point[], pane: Pane): { x: number; y: number; length: number } {
@@ -83,7 +83,6 @@ function drawCard(edge: EdgeInfo, path: EdgePath, pane: Pane): SVGGElement {
     ? stretch.y - HEADER
     : clamp(below + height > room ? stretch.y - height - 14 : below, room - height);
   const { k, x: vx, y: vy } = pane.view.viewport.value;
-  const { arrow } = path;
   return svg(
     "g",
     { class: "nf-hover nf-edge-colours", "data-kind": edge.kind, "data-evidence": edge.evidence },
@@ -94,7 +93,7 @@ function drawCard(edge: EdgeInfo, path: EdgePath, pane: Pane): SVGGElement {
         "g",
         { transform: `translate(${vx} ${vy}) scale(${k})`, class: "nf-hot" },
         svg("path", { class: "nf-edge-line", d: path.path, "stroke-dashoffset": path.dash }),
-        svg("path", { class: "nf-edge-head", d: arrowHead(arrow.x, arrow.y, arrow.dx, arrow.dy) }),
+        edgeHead(path.arrow),
       ),
   );
 }

@@ -1,5 +1,5 @@
 /** Over the picture, in screen px: the crosshair, and near by the grid, rulers and numbers of single pixels. */
-import { brief, sampleShape } from "../format";
+import { brief, compactShape } from "../format";
 import { colourOf, inkOn } from "../colour";
 import { watch } from "../state";
 import { overlaps, type Rect, toScreen } from "../viewport";
@@ -12,9 +12,16 @@ import type { Pane, StagePicture } from "./pane";
 
 const GRID_FROM_PX = 8;
 const NUMBERS_FROM_PX = 44;
+const RULERS_FROM_PX = 12;
 /** Room that an index takes on a ruler. */
 const RULER_STEP_PX = 22;
+/** Strips of paper with the indices; the upper one names the slice too. */
+const TOP_STRIP = 28;
+const SIDE_STRIP = 22;
 const MAP_PX = 120;
+
+/** Index range [from, to). */
+type Span = readonly [number, number];
 
 /** A slice on screen. */
 interface Shown {
@@ -40,11 +47,11 @@ function shown(pane: Pane, stage: string, picture: StagePicture): Shown[] {
 }
 
 /** Index range [from, to) of the elements along one axis that are on the canvas. */
-function window(start: number, step: number, count: number, room: number): readonly [number, number] {
+function window(start: number, step: number, count: number, room: number): Span {
   return [Math.max(0, Math.floor(-start / step)), Math.min(count, Math.ceil((room - start) / step))];
 }
 
-function grid({ rect, pixel }: Shown, rows: readonly [number, number], columns: readonly [number, number]): Child {
+function grid({ rect, pixel }: Shown, rows: Span, columns: Span): Child {
   const left = rect.x + columns[0] * pixel.width;
   const top = rect.y + rows[0] * pixel.height;
   const width = (columns[1] - columns[0]) * pixel.width;
@@ -57,36 +64,37 @@ function grid({ rect, pixel }: Shown, rows: readonly [number, number], columns: 
   return svg("path", { class: "nf-grid", d });
 }
 
-/** Indices along the upper and left edge of what can be seen of a slice, and its name. */
-function rulers(
-  { rect, pixel, placed }: Shown,
-  rows: readonly [number, number],
-  columns: readonly [number, number],
-): Child[] {
-  const top = Math.max(rect.y, 0);
-  const left = Math.max(rect.x, 0);
-  const out: Child[] = [];
+/** Indices along the upper and left edge of what can be seen of a slice, on strips of paper, and its name. */
+function rulers(each: Shown, rows: Span, columns: Span, canvas: Rect): Child[] {
+  const { rect, pixel, placed } = each;
+  const [top, left] = [Math.max(rect.y, 0), Math.max(rect.x, 0)];
+  const [right, bottom] = [Math.min(rect.x + rect.width, canvas.width), Math.min(rect.y + rect.height, canvas.height)];
+  if (right - left < 2 * SIDE_STRIP || bottom - top < 2 * TOP_STRIP) return [];
+  const small = Math.min(pixel.width, pixel.height) < RULERS_FROM_PX;
+  if (small) return [label(left + 4, top + 13, placed.slot.part, { class: "nf-ruler" })];
   const every = (size: number): number => Math.ceil(RULER_STEP_PX / size);
   const [down, across] = [every(pixel.height), every(pixel.width)];
-  for (let c = columns[0]; c < columns[1]; c++)
-    if (c % across === 0)
-      out.push(
-        label(rect.x + (c + 0.5) * pixel.width, top + 10, String(c), { class: "nf-ruler", "text-anchor": "middle" }),
-      );
-  for (let r = rows[0]; r < rows[1]; r++)
-    if (r % down === 0)
-      out.push(label(left + 3, rect.y + (r + 0.5) * pixel.height + 3.5, String(r), { class: "nf-ruler" }));
-  if (placed.slot.part !== "")
-    out.push(label(left + 22, top + 24, placed.slot.part, { class: "nf-ruler nf-ruler-name" }));
-  return out;
+  const indices: Child[] = [];
+  const middle = { class: "nf-index", "text-anchor": "middle" };
+  for (let c = columns[0]; c < columns[1]; c++) {
+    const x = rect.x + (c + 0.5) * pixel.width;
+    if (c % across === 0 && x > left + SIDE_STRIP + 4) indices.push(label(x, top + 24, String(c), middle));
+  }
+  for (let r = rows[0]; r < rows[1]; r++) {
+    const y = rect.y + (r + 0.5) * pixel.height;
+    if (r % down === 0 && y > top + TOP_STRIP + 4)
+      indices.push(label(left + SIDE_STRIP / 2, y + 3.5, String(r), middle));
+  }
+  const side = { x: left, y: top + TOP_STRIP, width: SIDE_STRIP, height: bottom - top - TOP_STRIP };
+  return [
+    svg("rect", { class: "nf-strip", x: left, y: top, width: right - left, height: TOP_STRIP }),
+    svg("rect", { class: "nf-strip", ...side }),
+    ...indices,
+    label(left + 6, top + 11, placed.slot.part, { class: "nf-ruler" }),
+  ];
 }
 
-function numbers(
-  each: Shown,
-  plane: Plane,
-  rows: readonly [number, number],
-  columns: readonly [number, number],
-): Child[] {
+function numbers(each: Shown, plane: Plane, rows: Span, columns: Span): Child[] {
   const { rect, pixel, style } = each;
   const scale = style.scaleFor(plane);
   const out: Child[] = [];
@@ -96,7 +104,11 @@ function numbers(
       const fill = inkOn(colourOf(value, scale, style.table));
       const [x, y] = [rect.x + (c + 0.5) * pixel.width, rect.y + (r + 0.5) * pixel.height + 4];
       out.push(
-        label(x, y, (plane.exact ? "" : "≈") + brief(value), { class: "nf-number", fill, "text-anchor": "middle" }),
+        label(x, y, (plane.exact ? "" : "≈") + brief(value), {
+          class: "nf-number",
+          style: `fill: ${fill}`,
+          "text-anchor": "middle",
+        }),
       );
     }
   return out;
@@ -114,7 +126,7 @@ function detail(each: Shown, canvas: Rect): Child[] {
   return [
     grid(each, rows, columns),
     ...(least >= NUMBERS_FROM_PX && whole ? numbers(each, plane, rows, columns) : []),
-    ...rulers(each, rows, columns),
+    ...rulers(each, rows, columns, canvas),
   ];
 }
 
@@ -128,7 +140,11 @@ function miniature(pane: Pane, all: readonly Shown[], canvas: Rect): Child {
   const bottom = Math.max(...all.map(({ placed }) => placed.y + placed.height));
   const k = MAP_PX / Math.max(right - left, bottom - top);
   const [width, height] = [(right - left) * k, (bottom - top) * k];
-  const [x, y] = [canvas.width - width - 24, canvas.height - height - 24];
+  const info = pane.index.value.stages.get(stage);
+  const shape = info?.leaves[0] === undefined ? "" : compactShape(info.leaves[0].shape);
+  const words = pane.measure(info?.label ?? stage, "code", 11, 600) + 12 + pane.measure(shape, "code", 10);
+  const panel = Math.max(width, words);
+  const [x, y] = [canvas.width - panel - 18, canvas.height - height - 18];
   const tiles = all.map(({ placed, style }) => {
     const plane = style.planeFor(placed.slot);
     if (plane === null) return null;
@@ -154,14 +170,12 @@ function miniature(pane: Pane, all: readonly Shown[], canvas: Rect): Child {
   const at = (value: number, most: number): number => clamp((value / unit) * k, most);
   const [x0, x1] = [at(-origin.x, width), at(canvas.width - origin.x, width)];
   const [y0, y1] = [at(-origin.y, height), at(canvas.height - origin.y, height)];
-  const info = pane.index.value.stages.get(stage);
-  const shape = info?.leaves[0]?.shape;
   return svg(
     "g",
     { class: "nf-miniature" },
-    svg("rect", { class: "nf-raised", x: x - 8, y: y - 24, width: width + 16, height: height + 32, rx: 5 }),
+    svg("rect", { class: "nf-raised", x: x - 8, y: y - 24, width: panel + 16, height: height + 32, rx: 5 }),
     label(x, y - 8, info?.label ?? stage, { class: "nf-name" }),
-    label(x + width, y - 8, shape === undefined ? "" : sampleShape(shape), { class: "nf-range", "text-anchor": "end" }),
+    label(x + panel, y - 8, shape, { class: "nf-range", "text-anchor": "end" }),
     ...tiles,
     svg("rect", { class: "nf-window", x: x + x0, y: y + y0, width: x1 - x0, height: y1 - y0 }),
   );

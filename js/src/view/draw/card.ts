@@ -143,7 +143,8 @@ export function placeholder(stage: StageInfo, box: Box, style: CardStyle): SVGGE
   const lines = hatch(square.x, square.y, side, side, style.waiting !== "now");
   if (stage.status === "not-run") return svg("g", {}, lines, sentence("not called", square, style.measure));
   if (style.waiting !== "now") return svg("g", {}, lines);
-  const ring = svg("circle", { class: "nf-ring", r: 9, pathLength: 100, transform: middle });
+  // The turning is a transform of its own, so the place is the parent's.
+  const ring = svg("g", { transform: middle }, svg("circle", { class: "nf-ring", r: 9, pathLength: 100 }));
   return svg("g", { class: "nf-now" }, lines, ring);
 }
 

@@ -1,7 +1,8 @@
 /** A stage from far away: one tile, its name and its shape, all at the size that they have on screen. */
 import type { StageInfo, Summary } from "../../protocol";
+import { compactShape } from "../../format";
 import { type Child, svg } from "../dom";
-import { type CardStyle, shapeOf, steady } from "./card";
+import { type CardStyle, steady } from "./card";
 import { hatch } from "./marks";
 import { drawTile, type PictureStyle } from "./picture";
 import { fitText, label } from "./text";
@@ -44,7 +45,10 @@ export function drawFar(
     farTile(summaries[0], style) ?? hatch(SQUARE.x, SQUARE.y, SIDE, SIDE, true),
     svg("rect", { class: "nf-frame nf-far", x: -HALF - 0.5, y: -HALF - 0.5, width: SIDE + 1, height: SIDE + 1 }),
     label(0, -HALF - 6, short(stage.label), { class: "nf-name", "text-anchor": "middle" }),
-    label(0, HALF + 13, short(shapeOf(stage, summaries)), { class: "nf-range", "text-anchor": "middle" }),
+    label(0, HALF + 13, short(compactShape(summaries[0]?.shape ?? stage.leaves[0]?.shape ?? [])), {
+      class: "nf-range",
+      "text-anchor": "middle",
+    }),
   );
   // The whole card answers to the pointer, though little of it is seen.
   return [svg("rect", { class: "nf-hit", width, height }), middle];

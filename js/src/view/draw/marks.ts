@@ -119,6 +119,28 @@ export function vectorBars(values: ArrayLike<number>, width: number, height: num
   );
 }
 
+/** Up to ten values, one of them 1 and the others 0: cells with index and value. */
+export function oneHot(values: readonly number[], width: number, height: number): SVGGElement {
+  const step = width / values.length;
+  const top = height / 2 - step;
+  const cells = values.flatMap((value, i) => {
+    const middle = (i + 0.5) * step;
+    const words = { class: "nf-small nf-mono", "text-anchor": "middle" };
+    return [
+      label(middle, top - 7, String(i), { ...words, class: "nf-small nf-mono nf-faint" }),
+      svg("rect", {
+        class: value === 1 ? "nf-one" : "nf-none",
+        x: i * step + 0.5,
+        y: top,
+        width: step - 1,
+        height: 2 * step,
+      }),
+      label(middle, top + 2 * step + 14, String(value), words),
+    ];
+  });
+  return svg("g", {}, ...cells);
+}
+
 /** Words in two columns with their positions. */
 export function wordColumns(words: readonly string[], width: number, height: number, measure: Measure): SVGGElement {
   const LINE = 14;

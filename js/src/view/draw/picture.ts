@@ -6,8 +6,8 @@ import type { Options, Picture, Summary } from "../../protocol";
 import type { Level } from "../../viewport";
 import { bitmapOf, bitmapUrl, type Plane, photoBitmap, valueAt } from "../canvas";
 import { type Child, svg } from "../dom";
-import type { ImagePool } from "./images";
-import { classBars, hatch, sentence, vectorBars, wordColumns } from "./marks";
+import type { Image, ImagePool } from "./images";
+import { classBars, hatch, oneHot, sentence, vectorBars, wordColumns } from "./marks";
 import * as plan from "./plan";
 import { folded, mapSlots, type Slot, volumeSlots, wholeSlot } from "./slots";
 import { label, type Measure } from "./text";
@@ -41,6 +41,14 @@ export interface Drawing {
 }
 
 const urls = new WeakMap<Plane, { key: string; url: string }>();
+/** Screen pixels per value up to which pictures are smoothed. */
+const SMOOTH_UP_TO = 1.5;
+
+const imageOf = (plane: Plane, cell: plan.Cell, style: PictureStyle): Image => ({
+  url: planeUrl(plane, cell, style),
+  exact: plane.exact,
+  smooth: (cell.width * style.density) / plane.columns < SMOOTH_UP_TO,
+});
 
 function planeUrl(plane: Plane, cell: plan.Cell, style: PictureStyle): string {
   const scale = style.scaleFor(plane);
@@ -65,7 +73,7 @@ const frame = ({ x, y, width, height }: plan.Cell, inset = -0.5): SVGRectElement
 function tile(name: string, slot: Slot, cell: plan.Cell, style: PictureStyle): SVGElement {
   const plane = style.planeFor(slot);
   if (plane === null) return hatch(cell.x, cell.y, cell.width, cell.height, true);
-  return style.images.show(name, cell, planeUrl(plane, cell, style), plane.exact);
+  return style.images.show(name, cell, imageOf(plane, cell, style));
 }
 
 const placedAt = (slot: Slot, cell: plan.Cell): Placed => ({ ...cell, slot, folded: 0 });
@@ -89,16 +97,30 @@ function drawMaps(summary: Summary, style: PictureStyle): Drawing {
 
 const rectOf = ({ x, y, width, height }: plan.Cell) => ({ x, y, width, height });
 
+const photoImage = (picture: Extract<Picture, { kind: "photo" }>, cell: plan.Cell, style: PictureStyle): Image => ({
+  url: bitmapUrl(photoBitmap(picture, { width: cell.width, height: cell.height, ratio: style.density })),
+  exact: false,
+  smooth: (cell.width * style.density) / picture.columns < 2 * SMOOTH_UP_TO,
+});
+
 function drawPhoto(picture: Extract<Picture, { kind: "photo" }>, style: PictureStyle): Drawing {
   const cell = plan.single(picture.rows, picture.columns, photoSide(style), style.box);
-  const bitmap = photoBitmap(picture, { width: cell.width, height: cell.height, ratio: style.density });
-  const image = style.images.show("photo", cell, bitmapUrl(bitmap), false);
+  const image = style.images.show("photo", cell, photoImage(picture, cell, style));
   const slot: Slot = { channel: 0, slice: null, full: picture.size, skip: 0, part: "", plane: null };
   return { element: svg("g", {}, image, frame(cell)), placed: [placedAt(slot, cell)] };
 }
 
 const photoSide = (style: PictureStyle): number =>
   style.level === "near" ? Number.POSITIVE_INFINITY : plan.PHOTO_SIZE[style.card];
+
+const ONE_HOT_UP_TO = 10;
+const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
+
+function cells(slot: Slot, values: readonly number[], { box }: PictureStyle): Drawing {
+  const step = box.width / values.length;
+  const place = { x: 0, y: box.height / 2 - step, width: box.width, height: 2 * step };
+  return { element: oneHot(values, box.width, box.height), placed: [placedAt(slot, place)] };
+}
 
 /** All values of a plane of one row. */
 const valuesOf = (plane: Plane): number[] =>
@@ -109,10 +131,13 @@ function drawVector(picture: Extract<Picture, { kind: "vector" }>, style: Pictur
   const plane = style.planeFor(slot) ?? slot.plane!;
   const length = plane.rows * plane.columns;
   if (length <= plan.BARS_UP_TO) {
+    const values = valuesOf(plane);
+    if (length <= ONE_HOT_UP_TO && values.every((value) => value === 0 || value === 1) && sum(values) === 1)
+      return cells(slot, values, style);
     const height = Math.min(48, style.box.height);
     const y = (style.box.height - height) / 2;
     const width = Math.min(14 * length, style.box.width);
-    const bars = vectorBars(valuesOf(plane), style.box.width, height);
+    const bars = vectorBars(values, style.box.width, height);
     const moved = svg("g", { transform: `translate(0 ${y})`, "data-exact": plane.exact }, bars);
     return { element: svg("g", {}, moved), placed: [placedAt(slot, { x: 0, y, width, height })] };
   }
@@ -120,7 +145,7 @@ function drawVector(picture: Extract<Picture, { kind: "vector" }>, style: Pictur
   const room = near ? style.box : plan.BARCODE_SIZE[style.card];
   const [rows, columns] = plan.fold(length, room);
   const cell = plan.single(rows, columns, Math.max(room.width, room.height), near ? style.box : limit(room, style.box));
-  const image = style.images.show("vector", cell, planeUrl(foldedOnce(plane, rows, columns), cell, style), plane.exact);
+  const image = style.images.show("vector", cell, imageOf(foldedOnce(plane, rows, columns), cell, style));
   return { element: svg("g", {}, image, frame(cell)), placed: [{ ...cell, slot, folded: columns }] };
 }
 
@@ -174,12 +199,11 @@ function drawWords(text: string, style: PictureStyle): Drawing {
 /** One tile that stands for the whole activation, or null where none can. */
 export function drawTile(summary: Summary, cell: plan.Cell, style: PictureStyle): SVGElement | null {
   const { picture } = summary;
-  if (picture.kind === "photo")
-    return style.images.show("far", cell, bitmapUrl(photoBitmap(picture, { ...cell, ratio: style.density })), false);
+  if (picture.kind === "photo") return style.images.show("far", cell, photoImage(picture, cell, style));
   if (picture.kind === "vector") {
     const plane = style.planeFor(wholeSlot(picture))!;
     const square = foldedOnce(plane, ...plan.fold(plane.rows * plane.columns, cell));
-    return style.images.show("far", cell, planeUrl(square, cell, style), plane.exact);
+    return style.images.show("far", cell, imageOf(square, cell, style));
   }
   const slots = picture.kind === "volume" ? volumeSlots(picture) : mapSlots(summary, style.order, 1);
   const slot = slots[0] ?? (picture.kind === "tokens" ? wholeSlot(picture) : undefined);
