@@ -61,13 +61,18 @@ def replace(value: Nested, swap: Callable[[Tensor], Tensor]) -> Nested:
 
     A container in which nothing changes is returned as it is.
     """
-    if isinstance(value, Tensor):
+    return replace_of(Tensor, value, swap)
+
+
+def replace_of(kinds: Kinds[_T], value: Nested, swap: Callable[[_T], Any]) -> Nested:
+    """`replace`, for anything that is one of `kinds`."""
+    if isinstance(value, kinds):
         return swap(value)
     steps = _container_steps(value)
     if not steps:
         return value
     items = [item for _, item in steps]
-    swapped = [replace(item, swap) for item in items]
+    swapped = [replace_of(kinds, item, swap) for item in items]
     if all(new is old for new, old in zip(swapped, items, strict=True)):
         return value
     return _rebuilt(value, swapped)
@@ -91,9 +96,7 @@ def working_copy(value: Nested, memo: dict[int, Nested]) -> Nested:
         return value
 
 
-def _walk(
-    kinds: Kinds[_T], value: Nested, path: str, steps: Steps, above: tuple[int, ...]
-) -> Iterator[tuple[str, _T]]:
+def _walk(kinds: Kinds[_T], value: Nested, path: str, steps: Steps, above: tuple[int, ...]) -> Iterator[tuple[str, _T]]:
     if isinstance(value, kinds):
         yield path, value
         return

@@ -25,11 +25,12 @@ from .records import Axes, Nothing, Request, Stage, Summary, TensorSpec, Tile, T
 
 # A stage that gives out a whole cache of tensors shows the first ones; the rest is there on demand.
 _SHOWN_LEAVES = 8
+_COLOURS = 3
 
 
 @dataclass(slots=True)
 class Wish:
-    """What is wanted of one stage in one pass: summaries of `sample`, or its whole leaves (`keep`) and tiles of them."""
+    """Of one stage in one pass: summaries of `sample`, or the whole leaves (`keep`) and tiles of them."""
 
     stage: Stage
     sample: int = 0
@@ -122,15 +123,25 @@ class _Taker:
         if wish.stage.kind == "input":
             picture: Any = photo(_sample(tensor, summary.axes, wish.sample), summary.axes)
         elif wish.stage.kind == "output":
+            one = _sample(tensor, summary.axes, wish.sample)
             picture = interpret(
-                _sample(tensor, summary.axes, wish.sample),
+                one,
                 summary.axes,
                 class_names=self._options.class_names,
                 output_type=_output_type(self._options, wish.stage),
             )
+            if picture is None and self._is_like_an_input(summary):
+                picture = photo(one, summary.axes)
         else:
             picture = None
         return summary if picture is None else replace(summary, picture=picture)
+
+
+    def _is_like_an_input(self, summary: Summary) -> bool:
+        """A colour image of an input's very shape: a picture was made of a picture."""
+        shape = summary.spec.shape
+        colours = summary.axes.kind == "image" and shape[summary.axes.names.index("channel")] == _COLOURS
+        return colours and any(leaf.spec.shape == shape for leaf in self._trace.inputs)
 
 
 def _output_type(options: Options, stage: Stage) -> str | None:

@@ -24,7 +24,7 @@ class Recorded:
     trace: Trace
     conditions: Conditions
     written: tuple[str, ...]
-    error: Exception | None
+    error: BaseException | None
 
 
 def record_model(model: nn.Module, inputs: Inputs, options: Options) -> Recorded:

@@ -131,7 +131,8 @@ class Selection:
     """Which calls are stages (an antichain, in call order), and which are groups drawn around them.
 
     `owner[call]` is the stage call that the call lies in (itself for a stage); calls outside every stage are
-    missing. `labels` gives the text of a stage where it is not its id.
+    missing. `labels` gives the text of a stage where it is not its id; it may name calls that are not shown.
+    `expandable` holds the stages that have something inside to show.
     """
 
     stages: tuple[CallId, ...]
@@ -139,6 +140,7 @@ class Selection:
     owner: Mapping[CallId, CallId]
     labels: Mapping[CallId, str] = field(default_factory=lambda: MappingProxyType({}))
     notes: tuple[Note, ...] = ()
+    expandable: frozenset[CallId] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

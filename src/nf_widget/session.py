@@ -6,19 +6,22 @@ import difflib
 import itertools
 import threading
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import torch
 from torch import Tensor, nn
 
 from .cache import ByteCache
 from .errors import InputError, StageError
 from .frames import Frames, frames_of, single
 from .inputs import Inputs, check_model, normalise
+from .interpret.wording import in_words
 from .nested import Nested
 from .options import Options
 from .passes import Captured, Wish, capture_stages, refused
 from .recording import Recorded, record_model
-from .records import Edge, Request, Stage, StageGraph, StageId, Summary, Tile, Trace
+from .records import Edge, Request, Selection, Stage, StageGraph, StageId, Summary, Tile, Trace
 from .running import runnable
 from .selection import expand, select
 from .table import table
@@ -97,11 +100,13 @@ class Flow:
         warn_about(self._base.notes)
         self._selection = self._base
         self._setting = Setting(inputs, self._recorded.conditions)
-        self.graph: StageGraph = build(
-            model, self.trace, self._selection, topology=options.topology, setting=self._setting
-        )
+        self._words: dict[StageId, str] = {}
+        self.graph: StageGraph = self._build(self._base)
         self.expanded: tuple[str, ...] = ()
-        self.overview(0, min(options.sample, max(self.sample_count - 1, 0)))
+        first = self.overview(0, min(options.sample, max(self.sample_count - 1, 0)))
+        ends = [stage for stage in self.graph.stages if stage.call is None and first[stage.id]]
+        self._words = {stage.id: in_words(first[stage.id][0], stage.kind) for stage in ends}
+        self.graph = self._worded(self.graph)
 
     @property
     def trace(self) -> Trace:
@@ -117,7 +122,7 @@ class Flow:
         return self._options
 
     @property
-    def error(self) -> Exception | None:
+    def error(self) -> BaseException | None:
         """What the forward raised, with `errors="show"`."""
         return self._recorded.error
 
@@ -254,9 +259,7 @@ class Flow:
         """Show these stages as their children, and no others; `()` is the first cut again. Returns the new graph."""
         with self._lock:
             selection = expand(self.trace, self._base, stages) if stages else self._base
-            self.graph = build(
-                self._model, self.trace, selection, topology=self._options.topology, setting=self._setting
-            )
+            self.graph = self._worded(self._build(selection))
             self._selection = selection
             self.expanded = tuple(stages)
             return self.graph
@@ -274,6 +277,15 @@ class Flow:
     def __repr__(self) -> str:
         return f"<Flow of {self.trace.model_name}: {len(self.graph.stages)} stages, {len(self.graph.edges)} edges>"
 
+    def _build(self, selection: Selection) -> StageGraph:
+        return build(self._model, self.trace, selection, topology=self._options.topology, setting=self._setting)
+
+    def _worded(self, graph: StageGraph) -> StageGraph:
+        """Inputs and outputs say what they are."""
+        return replace(
+            graph, stages=tuple(replace(s, type_name=self._words.get(s.id, s.type_name)) for s in graph.stages)
+        )
+
     def _serve(self, frame: int, wishes: list[Wish]) -> None:
         """Tiles from kept activations where there are any, the rest from one pass."""
         open_wishes = []
@@ -290,7 +302,7 @@ class Flow:
         captured = capture_stages(self._model, self._inputs(frame), self._recorded, wishes, self._options)
         for wish in wishes:
             if wish.keep:
-                size = sum(t.numel() * t.element_size() for t in wish.kept.values() if t.layout.is_strided())
+                size = sum(t.numel() * t.element_size() for t in wish.kept.values() if t.layout == torch.strided)
                 self._activations.put((frame, wish.stage.id), wish.kept, size)
         return captured
 

@@ -12,7 +12,7 @@ import traitlets
 from torch import nn
 
 from . import bundle, protocol
-from .errors import OptionError
+from .errors import BusyError, OptionError
 from .mainthread import MainThread
 from .nested import Nested
 from .session import Flow, trace
@@ -48,6 +48,10 @@ class FlowWidget(anywidget.AnyWidget):
     options = traitlets.Dict().tag(sync=True)
     status = traitlets.Dict().tag(sync=True)
 
+    # Set where construction fails too: ipywidgets closes on deletion.
+    _main: MainThread | None = None
+    _flow: Flow | None = None
+
     def __init__(
         self,
         model: nn.Module,
@@ -80,24 +84,29 @@ class FlowWidget(anywidget.AnyWidget):
 
     @property
     def flow(self) -> Flow:
+        """What it shows. Raises `BusyError` once the widget is closed."""
+        if self._flow is None:
+            raise BusyError("This widget is closed: make another, FlowWidget(model, x).")
         return self._flow
 
     def close(self) -> None:
         """Free everything: the front end's views, the observers, and the hold on the model."""
         if self._main is not None:
             self._main.close()
+            self._main = None
             self.unobserve_all()
+        self._flow = None
         super().close()
 
     def __repr__(self) -> str:
         # What remains in the output where no widget can run.
-        return str(self._flow)
+        return "FlowWidget (closed)" if self._flow is None else str(self._flow)
 
     def _begin(self, flow: Flow) -> None:
         script, styles = bundle.load()
         self._flow = flow
         self._beat = 0
-        self._main: MainThread | None = MainThread()
+        self._main = MainThread()
         sample = min(flow.options.sample, flow.sample_count - 1)
         super().__init__(
             _esm=script.read_text(encoding="utf-8"),
@@ -138,7 +147,7 @@ class FlowWidget(anywidget.AnyWidget):
         except ValueError as error:
             self._say_error(error)
             return
-        found, missing = self._flow.cached_tiles(requests)
+        found, missing = self.flow.cached_tiles(requests)
         if missing and self._main is not None:
             if found:
                 self.tiles = protocol.encode_tiles(found, seq=seq - 1)
@@ -151,7 +160,7 @@ class FlowWidget(anywidget.AnyWidget):
         try:
             seq, requests = protocol.decode_wanted(self.wanted)
             self._say("busy", f"fetching {len(requests)} pictures")
-            answers = self._flow.tiles(requests)
+            answers = self.flow.tiles(requests)
         except Exception as error:  # noqa: BLE001 - a handler's error belongs to the status line and the log
             self._say_error(error)
             return
@@ -168,7 +177,7 @@ class FlowWidget(anywidget.AnyWidget):
             return
         self._say("busy", "running the model")
         try:
-            self.overview = protocol.encode_overview(self._flow.overview(frame, sample), frame=frame, sample=sample)
+            self.overview = protocol.encode_overview(self.flow.overview(frame, sample), frame=frame, sample=sample)
         except Exception as error:  # noqa: BLE001
             self._say_error(error, state="stale")
             return
@@ -179,12 +188,12 @@ class FlowWidget(anywidget.AnyWidget):
             self._main.post(self._serve_expanded)
 
     def _serve_expanded(self) -> None:
-        if tuple(self.expanded) == self._flow.expanded:
+        if tuple(self.expanded) == self.flow.expanded:
             return
         self._say("busy", "opening stages")
         try:
-            self._flow.expand(tuple(self.expanded))
-            overview = self._flow.overview(self.frame, self.sample)
+            self.flow.expand(tuple(self.expanded))
+            overview = self.flow.overview(self.frame, self.sample)
         except Exception as error:  # noqa: BLE001
             self._say_error(error)
             return
@@ -194,16 +203,16 @@ class FlowWidget(anywidget.AnyWidget):
         self._say("idle")
 
     def _encoded_graph(self) -> dict[str, Any]:
-        flow = self._flow
+        flow = self.flow
         return protocol.encode_graph(
             flow.graph, flow.trace, trace_id=flow.id, device=flow.device, forward_ms=flow.forward_ms
         )
 
-    def _say(self, state: str, text: str = "") -> None:
+    def _say(self, state: protocol.State, text: str = "") -> None:
         self._beat += 1
         self.status = protocol.encode_status(state, text=text, beat=self._beat)
 
-    def _say_error(self, error: Exception, state: str = "error") -> None:
+    def _say_error(self, error: Exception, state: protocol.State = "error") -> None:
         _LOG.error("The widget could not answer", exc_info=error)
         self._beat += 1
         self.status = protocol.encode_status(state, text=str(error), error=error, beat=self._beat)

@@ -20,12 +20,13 @@ Doubles = npt.NDArray[np.float64]
 OUTPUT_TYPES = ("logits", "probabilities", "log-probabilities", "multilabel", "raw")
 
 _ENTRIES = 8
-_EDGE = 224
+_EDGE = 160
 # What float16 leaves of a sum of many probabilities.
 _SUM_TOLERANCE = 1e-2
 _IMAGENET = np.asarray([[0.485, 0.456, 0.406], [0.229, 0.224, 0.225]])
 # Interpolation goes a little beyond the range of an image.
 _SLACK = 0.02
+_MOSTLY = 0.9
 # Numbers up to 255 mean brightness only where some are far above 1.
 _BYTES_FROM = 32.0
 
@@ -66,10 +67,11 @@ def interpret(
 
 
 def photo(tensor: Tensor, axes: Axes, *, sample: int = 0) -> Photo | None:
-    """An image input of 1 or 3 channels as a person knows it, at most 224 px an edge; None for any other tensor.
+    """An image input of 1 or 3 channels as a person knows it, at most 160 px an edge; None for any other tensor.
 
-    Values in 0 to 1 or in 0 to 255 are taken as they are; otherwise ImageNet's mean and standard deviation are
-    undone where that lands in 0 to 1, then a range of -1 to 1, and what remains is scaled from its least to its most.
+    Values in 0 to 1 or in 0 to 255 are taken as they are, and so are those that noise carried a little beyond 0 and 1;
+    otherwise ImageNet's mean and standard deviation are undone where that lands in 0 to 1, then a range of -1 to 1,
+    and what remains is scaled from its least to its most.
     """
     with torch.no_grad(), torch._C.DisableTorchFunction():
         image = _image(tensor.detach(), axes, sample)
@@ -200,9 +202,11 @@ def _brightness(image: Doubles, lows: list[float], highs: list[float], *, whole:
             return undone
     if _symmetric(low, high):
         return (image + 1) / 2
+    if low >= -1 and high <= 2 and np.mean((image >= -_SLACK) & (image <= 1 + _SLACK)) >= _MOSTLY:
+        return image
     return (image - low) / (high - low) if high > low else np.full_like(image, 0.5)
 
 
 def _symmetric(low: float, high: float) -> bool:
-    """Scaled to -1 to 1: within that range, and reaching near both ends."""
-    return -1 - _SLACK <= low <= -0.9 and 0.9 <= high <= 1 + _SLACK
+    """Scaled to -1 to 1: within that range, and black is in it."""
+    return -1 - _SLACK <= low <= -0.9 and high <= 1 + _SLACK

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from nf_widget.naming import call_ids, leaf_ids
-from nf_widget.records import CallId, Group, Selection, Stage, StageId, Trace
+from nf_widget.records import CallId, Group, Leaf, Selection, Stage, StageId, Trace
 
 
 def stage_boxes(trace: Trace, selection: Selection) -> tuple[Stage, ...]:
     """Inputs, then calls in execution order, then outputs."""
     ids = call_ids(trace)
     groups = set(selection.groups)
-    parents = {call.parent for call in trace.calls}
     boxes: list[Stage] = []
     for name, leaf in zip(leaf_ids("input", trace.inputs), trace.inputs, strict=True):
-        boxes.append(Stage(name, "input", leaf.path, leaf.path or "input", "input", None, (leaf,), 0, len(boxes)))
+        boxes.append(Stage(name, "input", leaf.path, _text(name, leaf), "input", None, (leaf,), 0, len(boxes)))
     for call_id in selection.stages:
         call = trace.calls[call_id]
         boxes.append(
@@ -29,13 +28,18 @@ def stage_boxes(trace: Trace, selection: Selection) -> tuple[Stage, ...]:
                 order=len(boxes),
                 group=_group_of(trace, groups, ids, call.parent),
                 detail=call.detail,
-                expandable=call_id in parents,
+                expandable=call_id in selection.expandable,
                 status="ok" if call.finished else "raised",
             )
         )
     for name, leaf in zip(leaf_ids("output", trace.outputs), trace.outputs, strict=True):
-        boxes.append(Stage(name, "output", leaf.path, leaf.path or "output", "output", None, (leaf,), 0, len(boxes)))
+        boxes.append(Stage(name, "output", leaf.path, _text(name, leaf), "output", None, (leaf,), 0, len(boxes)))
     return tuple(boxes)
+
+
+def _text(name: StageId, leaf: Leaf) -> str:
+    """The only leaf is `input`; several go by their paths."""
+    return leaf.path if ":" in name else str(name)
 
 
 def group_boxes(trace: Trace, selection: Selection) -> tuple[Group, ...]:

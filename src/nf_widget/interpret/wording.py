@@ -1,0 +1,35 @@
+"""What an input or output is, in two words, for its card."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nf_widget.records import Classes, Photo, Summary
+
+_KINDS = {
+    "image": "image",
+    "volume": "volume",
+    "tokens": "tokens",
+    "sequence": "sequence",
+    "vector": "vector",
+    "scalar": "number",
+    "attention": "attention",
+}
+_WHOLE = ("int8", "int16", "int32", "int64", "uint8")
+
+
+def in_words(summary: Summary, role: str) -> str:
+    """`"RGB image"`, `"output · softmax"`; the bare `role` (`"input"`, `"output"`) where nothing is known."""
+    picture = summary.picture
+    if isinstance(picture, Photo):
+        red, green, blue = (picture.values[..., i] for i in range(3))
+        grey = np.array_equal(red, green) and np.array_equal(green, blue)
+        return "grey image" if grey else "RGB image"
+    if isinstance(picture, Classes):
+        return f"{role} · {picture.scale}"
+    if summary.spec.dtype == "bool":
+        return f"{role} · mask"
+    if summary.spec.dtype in _WHOLE:
+        return f"{role} · whole numbers"
+    known = _KINDS.get(summary.axes.kind)
+    return f"{role} · {known}" if known else role
