@@ -115,17 +115,15 @@ export const cssColour = (rgb: Rgb): string => `rgb(${rgb[0]}, ${rgb[1]}, ${rgb[
 /** RGBA of values; `out` holds 4 bytes per value. */
 export function floatsToRgba(values: Values, scale: Scale, table: ColourTable, out: Uint8ClampedArray): void {
   const { rgba, notFinite } = table;
-  const factor = SIDE / scale.limit;
   for (let i = 0; i < values.length; i++) {
-    const moved = (values[i]! - scale.zero) * factor;
+    const value = values[i]!;
     const o = i * 4;
     out[o + 3] = 255;
-    // An infinity makes `moved - moved` NaN, as NaN itself does.
-    if (Number.isNaN(moved - moved)) {
+    if (!Number.isFinite(value)) {
       for (let k = 0; k < 3; k++) out[o + k] = notFinite[k]!;
       continue;
     }
-    const entry = (SIDE + Math.round(Math.max(-SIDE, Math.min(SIDE, moved)))) * 4;
+    const entry = (SIDE + Math.round(place(value, scale) * SIDE)) * 4;
     out[o] = rgba[entry]!;
     out[o + 1] = rgba[entry + 1]!;
     out[o + 2] = rgba[entry + 2]!;
