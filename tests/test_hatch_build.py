@@ -74,7 +74,7 @@ needs_sh = pytest.mark.skipif(os.name == "nt", reason="stands in for Node with s
         ("what?", False),
     ],
 )
-def test_node_on_the_path_is_taken_if_recent(hook: ModuleType, path: Path, version: str, taken: bool) -> None:  # noqa: FBT001
+def test_node_on_the_path_is_taken_if_recent(hook: ModuleType, path: Path, version: str, taken: bool) -> None:
     put(path, "node", f"echo '{version}'")
     put(path, "npm", "exit 0")
     assert hook.node_on_path() == ([str(path / "npm")] if taken else None)
