@@ -7,7 +7,7 @@ import { remember } from "./slide/memory";
 import { track } from "./slide/track";
 
 function playButton(frames: Frames, end: AbortSignal): HTMLButtonElement {
-  const { playing, mayPlay } = frames;
+  const { playing, still } = frames;
   const pause = svg(
     "svg",
     { class: "nf-icon", viewBox: "0 0 15 15", "aria-hidden": "true" },
@@ -18,9 +18,8 @@ function playButton(frames: Frames, end: AbortSignal): HTMLButtonElement {
   watch(end, () => {
     const label = playing.value ? "Pause" : "Play";
     button.replaceChildren(playing.value ? pause : play);
-    const why = "Playing is off: the system asks for reduced motion";
-    setAttributes(button, { "aria-label": label, title: mayPlay.value ? `${label} (space)` : why });
-    button.disabled = !mayPlay.value;
+    setAttributes(button, { "aria-label": label, title: still.value || `${label} (space)` });
+    button.disabled = still.value !== "";
   });
   on(button, "click", () => frames.toggle(), end);
   return button;
@@ -30,10 +29,10 @@ function transport(frames: Frames, label: ReadonlySignal<string>, end: AbortSign
   const { count, current } = frames;
   const step = (by: number) => () => frames.go(current.peek() + by);
   const back = iconButton("previous", "Previous frame", step(-1), end);
-  const on_ = iconButton("next", "Next frame", step(1), end);
+  const forward = iconButton("next", "Next frame", step(1), end);
   watch(end, () => {
     back.disabled = current.value === 0;
-    on_.disabled = current.value === count.value - 1;
+    forward.disabled = current.value === count.value - 1;
   });
   const place = computed(() => `frame ${current.value + 1} of ${count.value}`);
   const name = html("b", { class: "nf-s-label" }, live(label, end));
@@ -44,7 +43,7 @@ function transport(frames: Frames, label: ReadonlySignal<string>, end: AbortSign
   return html(
     "div",
     { class: "nf-s-transport" },
-    html("div", { class: "nf-s-buttons" }, back, playButton(frames, end), on_),
+    html("div", { class: "nf-s-buttons" }, back, playButton(frames, end), forward),
     name,
     html("span", { class: "nf-s-place" }, live(place, end)),
   );

@@ -1,22 +1,19 @@
 /** A classifier's output: every class that was sent, as a bar. */
+import { precise } from "../../format";
 import type { Picture } from "../../protocol";
 import { type ReadonlySignal, type Signal, watch } from "../../state";
 import { html, on, setAttributes } from "../dom";
 import { remade } from "../parts";
 import type { Spot } from "./slice";
-import { grouped } from "./words";
+import { plural } from "./words";
 
 export type Classes = Extract<Picture, { kind: "classes" }>;
 
-/** ".3812", "<.0001", "12.5": four digits behind the point for shares. */
+/** Shares with four digits behind the point, ".3812" or "<.0001"; other values precisely. */
 export function classValue(value: number | null): string {
   if (value === null) return "–";
-  if (value === 0 || Math.abs(value) > 1) return value.toPrecision(4).replace(/\.?0+$/, "");
-  if (Math.abs(value) < 0.0001) return value > 0 ? "<.0001" : ">−.0001";
-  return value
-    .toFixed(4)
-    .replace(/^(-?)0(?=\.)/, "$1")
-    .replace("-", "−");
+  if (value <= 0 || value > 1) return precise(value);
+  return value < 0.0001 ? "<.0001" : value.toFixed(4).replace(/^0/, "");
 }
 
 /** Length of a bar, 0 to 1: shares as they are, other values against the greatest. */
@@ -29,7 +26,7 @@ export function barShare(value: number | null, entries: Classes["entries"]): num
 /** "softmax of 1,000 classes, the best 10 shown". */
 export function classesText({ scale, count, entries }: Classes): string {
   const part = entries.length < count ? `, the best ${entries.length} shown` : "";
-  return `${scale} of ${grouped(count)} classes${part}`;
+  return `${scale} of ${plural(count, "class", "classes")}${part}`;
 }
 
 export const className = (classes: Classes, index: number): string =>
@@ -43,7 +40,12 @@ export function classList(classes: ReadonlySignal<Classes>, spot: Signal<Spot>, 
       fill.style.width = `${(barShare(value, classes.value.entries) * 100).toFixed(2)}%`;
       const label = html("span", { class: "nf-i-class-name", title: name }, name || `class ${index}`);
       const bar = html("span", { class: "nf-i-class-bar", "aria-hidden": "true" }, fill);
-      const parts = [html("small", {}, String(index)), label, html("b", {}, classValue(value)), bar];
+      const parts = [
+        html("small", { class: "nf-i-class-index" }, String(index)),
+        label,
+        html("b", {}, classValue(value)),
+        bar,
+      ];
       return html("li", {}, html("button", { type: "button", "data-index": index }, ...parts));
     });
   const list = remade(html("ol", { class: "nf-i-classes" }), make, end);

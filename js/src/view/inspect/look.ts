@@ -105,7 +105,9 @@ function lookAtVector(leaf: Leaf, lens: VectorLens, stage: StageInfo, end: Abort
   const spot = signal<Spot>({ row: 0, column: 0 });
   const classes = classesOf(leaf);
   const name = (index: number): string => (classes === null ? "" : className(classes.value, index));
-  const values = section("scope-of", ...vectorScope({ leaf, lens, stage, spot, name }, end));
+  const best = classes?.peek().entries[0]?.index;
+  const first = best === undefined ? {} : { first: () => ({ row: 0, column: best }) };
+  const values = section("scope-of", ...vectorScope({ leaf, lens, stage, spot, name, ...first }, end));
   return classes === null ? [values] : [classesSection(classes, spot, end), values];
 }
 

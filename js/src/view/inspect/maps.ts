@@ -63,7 +63,7 @@ function rankFact({ leaf, lens }: MapsSource, spot: Spot, item: number, value: n
   }
   if (others.length === 0) return [];
   const rank = `${rankAmong(value, others)} of ${others.length + 1}`;
-  return others.length + 1 === lens.count ? [["rank here", rank]] : [["rank, loaded", rank]];
+  return others.length + 1 === lens.count ? [["rank here", rank]] : [["rank so far", rank]];
 }
 
 export function zText(value: number, slice: Slice): string {

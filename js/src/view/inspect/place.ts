@@ -47,7 +47,11 @@ export function atInput(
 ): HTMLElement {
   const { widget, view } = context;
   const photo = computed(() => photoFor(widget.graph.value, widget.overview.value, stage));
-  const canvas = html("canvas", { role: "img", "aria-label": "The place in the input picture" });
+  const canvas = html("canvas", {
+    class: "nf-i-photo-picture",
+    role: "img",
+    "aria-label": "The place in the input picture",
+  });
   const marks = svg("svg", { "aria-hidden": "true" });
   const figure = html("div", { class: "nf-i-photo" }, canvas, marks);
   const meaning = "the same relative place: what the value depends on is wider";

@@ -22,6 +22,8 @@ export interface VectorSource {
   readonly stage: StageInfo;
   /** Row 0; the column is the index. */
   readonly spot: Signal<Spot>;
+  /** Where the crosshair starts: at the peak, if nothing else is said. */
+  readonly first?: (slice: Slice) => Spot;
   /** Name of an index, where it has one. */
   name(index: number): string;
 }
@@ -157,7 +159,7 @@ export function vectorScope(source: VectorSource, end: AbortSignal): readonly Ch
   const ask = computed(() => askWhole(leaf, size, {}));
   const coded = computed(() => codedOverview(leaf.summary.value, null));
   const reading = read({ leaf, size, spot, ask, coded, derive: asRow }, end);
-  settle(spot, reading.slice, end);
+  settle(spot, reading.slice, end, source.first);
   const part = computed(() => `index ${spot.value.column}`);
   const scale = computed(() => scaleOf(leaf, reading.slice.value));
   const list = computed(() => vectorFacts(source, reading, spot.value));

@@ -9,8 +9,8 @@ export interface Frames {
   /** The pictures are still those of another frame. */
   readonly behind: ReadonlySignal<boolean>;
   readonly playing: ReadonlySignal<boolean>;
-  /** False while the reader's system asks for reduced motion. */
-  readonly mayPlay: ReadonlySignal<boolean>;
+  /** Why it cannot be played, in words; "" where it can. */
+  readonly still: ReadonlySignal<string>;
   /** Stops playing. */
   go(frame: number): void;
   toggle(): void;
@@ -54,7 +54,11 @@ export function createFrames(context: ViewContext, end: AbortSignal): Frames {
   const current = signal(clamp(widget.frame.peek()));
   const playing = signal(false);
   const reduced = reducedMotion(end);
-  const mayPlay = computed(() => !reduced.value);
+  const condition = computed(() => conditionOf(context));
+  const still = computed(() => {
+    if (condition.value === "no-kernel") return "Playing needs the kernel";
+    return reduced.value ? "Playing is off: the system asks for reduced motion" : "";
+  });
   const behind = computed(() => (widget.overview.value?.frame ?? current.value) !== current.value);
   const write = coalesced((frame) => widget.write("frame", frame), end);
   // The trait may be moved by others: the kernel, a linked slider, another view.
@@ -79,22 +83,21 @@ export function createFrames(context: ViewContext, end: AbortSignal): Frames {
     return () => clearInterval(ticking);
   });
   watch(end, () => {
-    const condition = conditionOf(context);
-    const stuck = condition === "no-kernel" || condition === "error" || condition === "stale";
-    if (stuck || !mayPlay.value) playing.value = false;
+    const failed = condition.value === "error" || condition.value === "stale";
+    if (failed || still.value !== "") playing.value = false;
   });
   return {
     count,
     current,
     behind,
     playing,
-    mayPlay,
+    still,
     go(frame) {
       playing.value = false;
       show(frame);
     },
     toggle() {
-      if (playing.peek() || !mayPlay.peek()) {
+      if (playing.peek() || still.peek() !== "") {
         playing.value = false;
         return;
       }

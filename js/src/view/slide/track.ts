@@ -40,7 +40,7 @@ function strip(frames: Frames, memory: Memory, cells: ReadonlySignal<number>, en
   const box = html("div", { class: "nf-s-strip", "aria-hidden": "true" });
   const canvases = signal<readonly HTMLCanvasElement[]>([]);
   watch(end, () => {
-    canvases.value = Array.from({ length: cells.value }, () => html("canvas"));
+    canvases.value = Array.from({ length: cells.value }, () => html("canvas", { class: "nf-s-thumbnail" }));
     box.replaceChildren(...canvases.value.map((canvas) => html("span", { class: "nf-s-cell" }, canvas)));
   });
   watch(end, () => {
@@ -53,7 +53,7 @@ function strip(frames: Frames, memory: Memory, cells: ReadonlySignal<number>, en
 
 /** The frame around the current thumbnail, with its own picture: not every frame has a cell. */
 function marker(frames: Frames, memory: Memory, width: ReadonlySignal<number>, end: AbortSignal): HTMLElement {
-  const canvas = html("canvas");
+  const canvas = html("canvas", { class: "nf-s-thumbnail" });
   const box = html(
     "div",
     { class: "nf-s-marker", "aria-hidden": "true" },

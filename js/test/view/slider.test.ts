@@ -1,0 +1,246 @@
+// @vitest-environment happy-dom
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import type { Picture, Traits } from "../../src/protocol";
+import type { ViewContext } from "../../src/state";
+import { createSlider } from "../../src/view/slider";
+import { maps, summaryOf } from "../support/activations";
+import { contextOf, graphOf, Kernel, type Shown, stageInfo } from "../support/kernel";
+
+const GRAPH = graphOf([stageInfo("input", { kind: "input" }), stageInfo("output", { kind: "output" })], []);
+const TINY = maps(3, 2, 2);
+const photo: Picture = {
+  kind: "photo",
+  rows: 2,
+  columns: 2,
+  size: [2, 2],
+  pooled: false,
+  codes: new DataView(new ArrayBuffer(12)),
+};
+const BEST = ["cat", "cat", "lynx", "cat", "cat"];
+
+const at = (frame: number): Record<string, readonly Shown[]> => {
+  const entries = [{ index: 1, name: BEST[frame]!, value: 0.5 }];
+  const classes: Picture = { kind: "classes", entries, count: 12, scale: "softmax" };
+  return {
+    input: [{ activation: TINY, summary: summaryOf(TINY, photo) }],
+    output: [{ activation: TINY, summary: summaryOf(TINY, classes) }],
+  };
+};
+
+let end: AbortController;
+let kernel: Kernel;
+let context: ViewContext;
+let reduced: (matches: boolean) => void;
+
+function open(traits: Partial<Traits> = {}, alive = true): HTMLElement {
+  kernel = new Kernel(GRAPH, at, { frame_count: 5, frame_labels: ["σ = 0", "σ = 1"], ...traits }, alive);
+  context = contextOf(kernel, end.signal);
+  const slider = createSlider(context, end.signal);
+  document.body.append(slider);
+  return slider;
+}
+
+const frames = (): unknown[] => kernel.written.filter(([name]) => name === "frame").map(([, value]) => value);
+const range = (slider: Element): HTMLInputElement => slider.querySelector<HTMLInputElement>('input[type="range"]')!;
+const drag = (slider: Element, to: number): void => {
+  range(slider).value = String(to);
+  range(slider).dispatchEvent(new Event("input", { bubbles: true }));
+};
+const press = (target: Element, key: string): void => {
+  target.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
+};
+const play = (slider: Element): HTMLButtonElement => slider.querySelector<HTMLButtonElement>(".nf-s-play")!;
+
+beforeEach(() => {
+  end = new AbortController();
+  vi.useFakeTimers();
+  vi.stubGlobal("matchMedia", () => {
+    const query = Object.assign(new EventTarget(), { matches: false });
+    reduced = (matches) => {
+      query.matches = matches;
+      query.dispatchEvent(new Event("change"));
+    };
+    return query;
+  });
+});
+afterEach(() => {
+  end.abort();
+  document.body.replaceChildren();
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+});
+
+describe("what there is to choose", () => {
+  test("nothing: hidden", () => {
+    expect(open({ frame_count: 1 }).hidden).toBe(true);
+  });
+
+  test("frames: shown with label, place and a name for screen readers", () => {
+    const slider = open();
+    expect(slider.hidden).toBe(false);
+    expect(slider.querySelector(".nf-s-label")!.textContent).toBe("σ = 0");
+    expect(slider.querySelector(".nf-s-place")!.textContent).toBe("frame 1 of 5");
+    expect(range(slider).getAttribute("aria-valuetext")).toBe("σ = 0, frame 1 of 5");
+    expect(range(slider).max).toBe("4");
+  });
+
+  test("samples alone: the chooser alone", () => {
+    const slider = open({ frame_count: 1, sample_count: 8 });
+    expect(slider.hidden).toBe(false);
+    expect(slider.querySelector<HTMLElement>(".nf-s-film")!.hidden).toBe(true);
+    const number = slider.querySelector<HTMLInputElement>('input[type="number"]')!;
+    number.value = "99";
+    number.dispatchEvent(new Event("change"));
+    expect(kernel.get("sample")).toBe(7);
+    expect(number.value).toBe("7");
+    number.value = "";
+    number.dispatchEvent(new Event("change"));
+    expect(kernel.get("sample")).toBe(0);
+  });
+
+  test("a label that is not there leaves no gap", () => {
+    const slider = open();
+    drag(slider, 3);
+    expect(slider.querySelector<HTMLElement>(".nf-s-label")!.hidden).toBe(true);
+    expect(range(slider).getAttribute("aria-valuetext")).toBe("frame 4 of 5");
+  });
+});
+
+describe("moving", () => {
+  test("writes the frame at once, then the last one of many", () => {
+    const slider = open();
+    for (const frame of [1, 2, 3, 4]) drag(slider, frame);
+    expect(frames()).toEqual([1]);
+    expect(slider.querySelector(".nf-s-place")!.textContent).toBe("frame 5 of 5");
+    vi.advanceTimersByTime(200);
+    expect(frames()).toEqual([1, 4]);
+  });
+
+  test("follows the trait when another moves it", () => {
+    const slider = open();
+    kernel.put("frame", 3);
+    expect(range(slider).value).toBe("3");
+    expect(frames()).toEqual([]);
+  });
+
+  test("steps by button and arrow key, and stops at the ends", () => {
+    const slider = open();
+    const [back, forward] = ["Previous frame", "Next frame"].map(
+      (name) => slider.querySelector<HTMLButtonElement>(`[aria-label="${name}"]`)!,
+    );
+    expect(back!.disabled).toBe(true);
+    forward!.click();
+    press(slider, "ArrowRight");
+    expect(slider.querySelector(".nf-s-place")!.textContent).toBe("frame 3 of 5");
+    for (let i = 0; i < 9; i++) press(slider, "ArrowRight");
+    expect(slider.querySelector(".nf-s-place")!.textContent).toBe("frame 5 of 5");
+    expect(forward!.disabled).toBe(true);
+  });
+
+  test("keeps its keys from the graph, but not Escape", () => {
+    const slider = open();
+    const seen: string[] = [];
+    document.body.addEventListener("keydown", (event) => seen.push(event.key), { signal: end.signal });
+    press(range(slider), "ArrowRight");
+    press(slider, "ArrowLeft");
+    press(slider, "Escape");
+    expect(seen).toEqual(["Escape"]);
+  });
+
+  test("says that the pictures lag behind", async () => {
+    const slider = open();
+    kernel.prompt = false;
+    drag(slider, 2);
+    expect(slider.querySelector(".nf-s-marker")!.hasAttribute("data-waiting")).toBe(true);
+    kernel.put("overview", kernel.overviewOf(2));
+    expect(slider.querySelector(".nf-s-marker")!.hasAttribute("data-waiting")).toBe(false);
+  });
+});
+
+describe("playing", () => {
+  test("goes through all frames and stops at the last", async () => {
+    const slider = open();
+    play(slider).click();
+    expect(play(slider).getAttribute("aria-label")).toBe("Pause");
+    await vi.advanceTimersByTimeAsync(2000);
+    expect(frames()).toEqual([1, 2, 3, 4]);
+    expect(play(slider).getAttribute("aria-label")).toBe("Play");
+    await vi.advanceTimersByTimeAsync(2000);
+    expect(frames()).toHaveLength(4);
+  });
+
+  test("waits for the pictures of each frame", async () => {
+    const slider = open();
+    kernel.prompt = false;
+    press(slider, " ");
+    await vi.advanceTimersByTimeAsync(3000);
+    expect(frames()).toEqual([1]);
+    kernel.put("overview", kernel.overviewOf(1));
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(frames()).toEqual([1, 2]);
+  });
+
+  test("starts again from the first frame", async () => {
+    const slider = open({ frame: 4 });
+    play(slider).click();
+    await vi.advanceTimersByTimeAsync(300);
+    expect(frames().slice(0, 2)).toEqual([0, 1]);
+  });
+
+  test("stops when the reader moves", async () => {
+    const slider = open();
+    play(slider).click();
+    await vi.advanceTimersByTimeAsync(200);
+    drag(slider, 3);
+    await vi.advanceTimersByTimeAsync(2000);
+    expect(frames().at(-1)).toBe(3);
+  });
+
+  test("is off while the system asks for reduced motion", async () => {
+    const slider = open();
+    play(slider).click();
+    reduced(true);
+    expect(play(slider).disabled).toBe(true);
+    await vi.advanceTimersByTimeAsync(2000);
+    expect(frames()).toEqual([]);
+    press(slider, " ");
+    await vi.advanceTimersByTimeAsync(2000);
+    expect(frames()).toEqual([]);
+    reduced(false);
+    expect(play(slider).disabled).toBe(false);
+  });
+
+  test("stops where no kernel answers, and at its end", async () => {
+    const slider = open({}, false);
+    play(slider).click();
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(frames()).toEqual([]);
+    end.abort();
+    end = new AbortController();
+    const other = open();
+    play(other).click();
+    end.abort();
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(frames()).toEqual([]);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});
+
+describe("what has been seen", () => {
+  test("becomes runs of the best class, which lead back to their frames", () => {
+    const slider = open();
+    for (const frame of [1, 2, 3]) kernel.put("overview", kernel.overviewOf(frame));
+    const runs = () => [...slider.querySelectorAll<HTMLElement>(".nf-s-ribbon button")];
+    expect(runs().map((run) => run.textContent)).toEqual(["cat", "lynx", "cat"]);
+    runs()[1]!.click();
+    expect(frames()).toEqual([2]);
+    expect(runs().map((run) => run.hasAttribute("data-here"))).toEqual([false, true, false]);
+  });
+
+  test("is forgotten when trace or sample change", () => {
+    const slider = open();
+    for (const frame of [1, 2]) kernel.put("overview", kernel.overviewOf(frame));
+    kernel.put("overview", { ...kernel.overviewOf(3), sample: 1 });
+    expect(slider.querySelectorAll(".nf-s-ribbon button")).toHaveLength(1);
+  });
+});
