@@ -15,13 +15,22 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.function import FunctionCtx
 
-from nf_widget.nested import Nested, leaves, reachable, replace
-from nf_widget.records import StageId
-from nf_widget.running.hooks import hooked
-
+from ..nested import Nested, leaves, reachable, replace
+from ..records import StageId
+from ..running.hooks import hooked
 from .perturb import Memory, address, duplicate, equal_entries, has_memory, perturb, same
 
 How = Literal["made", "rewritten", "passed"]
+
+
+class Way(NamedTuple):
+    """How a stage is held. Rewritten tensors `whole`, or only where the call was seen to change them; tensors that
+    were passed on `apart`, in memory of their own, or in the memory that they share with others. With `values`, the
+    Python values that the forward takes out of tensors are held too."""
+
+    whole: bool = True
+    apart: bool = True
+    values: bool = False
 
 
 class Key(NamedTuple):
@@ -37,7 +46,7 @@ class Key(NamedTuple):
 class Gift:
     """`value` is a copy. `how`: in memory that the call made; written into memory that was there; or an alias of it.
 
-    `where` marks the entries that the call is known to have written, if not all of them changed.
+    `where` marks the entries that the call was seen to change, if not all of them: the others it may have written too.
     """
 
     value: Tensor
@@ -52,27 +61,31 @@ class Given:
     gifts: Mapping[Key, Gift]
     result: Nested
 
-    def perturbed(self, trial: int, *, sure: bool) -> Given | None:
-        """The same with other values; None where nothing can be changed.
-
-        With `sure`, only what the call is known to have written is changed in memory that was there before.
-        """
-        memo: dict[int, Memory] = {}
-        keys = list(self.gifts)
-        with torch.no_grad():
-            copies = [duplicate(self.gifts[key].value, memo) for key in keys]
-            places = {i: self.gifts[key].where for i, key in enumerate(keys)} if sure else {}
-            if not perturb(copies, trial, {i: where for i, where in places.items() if where is not None}):
-                return None
-        gifts = {
-            key: Gift(copy, self.gifts[key].how, self.gifts[key].where) for key, copy in zip(keys, copies, strict=True)
-        }
-        return Given(gifts, self.result)
-
     @property
-    def partial(self) -> bool:
-        """Whether a rewritten tensor kept some of its values, so that what the call wrote is not known for sure."""
+    def ambiguous(self) -> bool:
+        """Whether it is unknown which entries of a rewritten tensor the call wrote."""
         return any(gift.where is not None for gift in self.gifts.values())
+
+    def perturbed(self, trial: int, way: Way) -> Given | None:
+        """The same with other values; None where nothing can be changed."""
+        memo: dict[int, Memory] = {}
+        with torch.no_grad():
+            copies = {key: duplicate(gift.value, memo) for key, gift in self.gifts.items()}
+            limits = [None if way.whole else gift.where for gift in self.gifts.values()]
+            if not perturb(list(copies.values()), trial, limits):
+                return None
+        return Given({key: Gift(copies[key], gift.how, gift.where) for key, gift in self.gifts.items()}, self.result)
+
+    def seen_again(self, other: Given) -> Given:
+        """With the entries that the call was seen to change another time."""
+        gifts = dict(self.gifts)
+        for key, gift in self.gifts.items():
+            again = other.gifts.get(key)
+            if gift.where is None or again is None or again.how != "rewritten" or again.value.shape != gift.value.shape:
+                continue
+            where = None if again.where is None else gift.where | again.where
+            gifts[key] = Gift(gift.value, gift.how, None if where is None or bool(where.all()) else where)
+        return Given(gifts, self.result)
 
 
 @dataclass(slots=True)
@@ -103,7 +116,15 @@ class Call:
                     return True
         return False
 
-    def put(self, given: Given) -> Nested:
+    def shake(self, given: Given, trial: int) -> None:
+        """Before the call: noise on all that it is going to rewrite."""
+        with _plainly():
+            for key, gift in given.gifts.items():
+                now = self.tensor(key) if gift.how == "rewritten" else None
+                if now is not None and has_memory(now):
+                    perturb([now.data], trial, [torch.ones(now.shape, dtype=torch.bool, device=now.device)])
+
+    def put(self, given: Given, way: Way) -> Nested:
         """Give out `given` instead. Returns the result to hand on."""
         with _plainly():
             memo: dict[int, Memory] = {}
@@ -113,7 +134,7 @@ class Call:
                 now = self.tensor(key)
                 if now is None or (key.place == "result" and lost):
                     continue
-                if id(now) in swaps or _set_in_memory(now, gift):
+                if id(now) in swaps or _set_in_memory(now, gift, way):
                     continue
                 swaps[id(now)] = _standing_in(now, duplicate(gift.value, memo))
             if lost:
@@ -131,8 +152,8 @@ class Call:
 class Forward:
     """Hooks on the calls that are stages: `stages[path, index]` names them; `visit(stage, call)` gives their results.
 
-    With `look`, what was there before each call is kept beside it. `order` lists the stages in the order in which
-    their calls ended.
+    `prepare` is called before each of them. With `look`, what was there before is kept with the call. `order` lists
+    the stages in the order in which their calls ended.
     """
 
     def __init__(
@@ -142,12 +163,14 @@ class Forward:
         visit: Callable[[StageId, Call], Nested | None],
         *,
         look: bool = False,
+        prepare: Callable[[StageId, Call], None] | None = None,
     ) -> None:
         self.order: list[StageId] = []
         self._model = model
         self._stages = stages
         self._visit = visit
         self._look = look
+        self._prepare = prepare
         self._counts: dict[str, int] = {}
         self._open: list[tuple[str, StageId | None, _Before | None]] = []
 
@@ -163,6 +186,8 @@ class Forward:
         self._counts[path] = index + 1
         stage = self._stages.get((path, index))
         before = None
+        if self._prepare is not None and stage is not None:
+            self._prepare(stage, Call(self._model, args, kwargs, None))
         if self._look and stage is not None:
             with _plainly():
                 before = _Before.now(self._model, args, kwargs)
@@ -180,6 +205,18 @@ class Forward:
             return None
         self.order.append(stage)
         return self._visit(stage, Call(self._model, args, kwargs, result, before))
+
+
+def lasting(call: Call, given: Given) -> list[tuple[Tensor, int, Tensor]]:
+    """The tensors that a call passed on, with their version now and a copy: for `written_since`."""
+    found = ((call.tensor(key), gift) for key, gift in given.gifts.items() if gift.how == "passed")
+    return [(tensor, _version(tensor), gift.value) for tensor, gift in found if tensor is not None]
+
+
+def written_since(kept: list[tuple[Tensor, int, Tensor]]) -> bool:
+    """Whether anybody has written to their memory."""
+    with _plainly():
+        return any(_version(t) != version or not same(t.detach(), copy) for t, version, copy in kept)
 
 
 @dataclass(slots=True)
@@ -208,8 +245,7 @@ class _Before:
             return "passed" if is_result else None
         if not has_memory(tensor) or address(tensor) not in self.memories:
             return "made"
-        written = any(_version(t) != v and address(t) == address(tensor) for t, v, _ in self.tensors.values())
-        return "rewritten" if written else "passed"
+        return "passed"
 
     def changed(self, tensor: Tensor) -> Tensor | None:
         """The entries that have another value than before, where that is not all of them."""
@@ -248,11 +284,11 @@ def _on_attributes(model: nn.Module) -> Iterator[tuple[Key, Tensor]]:
                     yield Key("attribute", path, name, attribute), tensor
 
 
-def _set_in_memory(now: Tensor, gift: Gift) -> bool:
+def _set_in_memory(now: Tensor, gift: Gift, way: Way) -> bool:
     """Set the values of `now` where they lie, so that whoever else holds it sees them. Whether that could be done."""
-    if gift.how == "passed" or not has_memory(now) or now.is_conj() or now.is_neg():
-        return False
     value = gift.value
+    if (gift.how == "passed" and way.apart) or not has_memory(now) or now.is_conj() or now.is_neg():
+        return False
     if now.shape != value.shape or now.dtype != value.dtype:
         return False
     if gift.how == "made" and has_memory(value) and not now.is_quantized:
@@ -261,7 +297,13 @@ def _set_in_memory(now: Tensor, gift: Gift) -> bool:
             return False
         memory.copy_(kept)
         return True
-    now.data.copy_(value)
+    target = now.data
+    if not way.whole and gift.where is not None:
+        value = torch.where(gift.where, value, target)
+    for axis, stride in enumerate(now.stride()):
+        if stride == 0 and now.shape[axis] > 1:  # one cell, shown many times
+            target, value = target.narrow(axis, 0, 1), value.narrow(axis, 0, 1)
+    target.copy_(value)
     return True
 
 

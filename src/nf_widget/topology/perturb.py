@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 
@@ -18,7 +20,7 @@ def has_memory(tensor: Tensor) -> bool:
         tensor.layout == torch.strided
         and not tensor.is_nested
         and not tensor.is_meta
-        and not torch._C._functorch.is_functorch_wrapped_tensor(tensor)  # noqa: SLF001
+        and not torch._C._functorch.is_functorch_wrapped_tensor(tensor)
     )
 
 
@@ -75,20 +77,20 @@ def _kind(tensor: Tensor) -> tuple[object, ...]:
     return tensor.dtype, tensor.layout, tensor.is_nested, tensor.is_quantized, tensor.is_meta
 
 
-def perturb(tensors: list[Tensor], trial: int, where: dict[int, Tensor]) -> bool:
+def perturb(tensors: Sequence[Tensor], trial: int, limits: Sequence[Tensor | None]) -> bool:
     """Change the values in place, with noise seeded by `trial`. Whether anything could be changed.
 
-    Tensors that share memory are changed once. `where[i]` limits the change of tensor `i` to its true places.
+    Tensors that share memory are changed once. A limit is a mask: only its true places change, else all the memory.
     """
     generator = torch.Generator().manual_seed(trial)
     done: set[int] = set()
     changed = False
-    for index, tensor in enumerate(tensors):
+    for tensor, limit in zip(tensors, limits, strict=True):
         memory = address(tensor)
         if (memory and memory in done) or tensor.is_meta:
             continue
         done.add(memory)
-        changed |= _perturb_one(tensor, generator, _SCALES[trial % len(_SCALES)], where.get(index))
+        changed |= _perturb_one(tensor, generator, _SCALES[trial % len(_SCALES)], limit)
     return changed
 
 

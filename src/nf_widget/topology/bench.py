@@ -1,0 +1,208 @@
+"""The bench on which interventions run: one recorded forward, then forwards with every stage held but one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from ..inputs import Inputs
+from ..nested import Nested, leaves
+from ..records import Selection, StageId, Trace
+from ..running import Conditions, borrowed, run
+from .holding import Call, Forward, Given, Way, lasting, take, written_since
+from .perturb import duplicate, perturb, same
+from .pyvalues import HeldValues, SeenValues
+from .stages import stage_boxes
+
+# Forwards with which a bench finds out what parts of their arguments calls rewrite.
+_LOOKS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Whose value changed in one trial: at all; however the others are held; by Python values alone. `unknown`: whose
+    value could not be judged."""
+
+    changed: frozenset[StageId]
+    sure: frozenset[StageId]
+    by_value: frozenset[StageId] = frozenset()
+    unknown: frozenset[StageId] = frozenset()
+
+
+class _Run(NamedTuple):
+    """Stages in the order in which they ended, those that computed something else, and the model's output leaves."""
+
+    order: list[StageId]
+    changed: frozenset[StageId]
+    outputs: dict[str, Tensor]
+
+
+class _NothingToPerturb(Exception):  # noqa: N818 - no error: there is an input without entries
+    pass
+
+
+class Bench:
+    """Runs a model again and again under the same conditions, its stages held."""
+
+    def __init__(
+        self,
+        model: nn.Module,
+        inputs: Inputs,
+        conditions: Conditions,
+        trace: Trace,
+        selection: Selection,
+        *,
+        written: Sequence[str],
+    ) -> None:
+        self._model, self._inputs, self._conditions, self._written = model, inputs, conditions, tuple(written)
+        boxes = stage_boxes(trace, selection)
+        calls = {box.id: trace.calls[box.call] for box in boxes if box.call is not None}
+        self._stages = {(call.path, call.index): name for name, call in calls.items()}
+        self._leaf = {box.id: box.order for box in boxes if box.kind == "input"}
+        self._names = {box.path: box.id for box in boxes if box.kind == "output"}
+        self._values: list[tuple[str, Any]] | None = None
+        self._unstable: dict[Way, frozenset[StageId]] = {}
+        self._given: dict[StageId, Given] = {}
+        self._rewritten_later = False
+        self._recorded = self._record()
+        for trial in range(_LOOKS):
+            if self._ambiguous:
+                self._see_again(trial)
+        self._ways = [
+            Way(whole, apart)
+            for whole in ((True, False) if self._ambiguous else (True,))
+            for apart in ((True, False) if self._rewritten_later else (True,))
+        ]
+
+    @property
+    def unstable(self) -> frozenset[StageId]:
+        """Who computes something else though nothing is perturbed, in some way of holding the others."""
+        return frozenset().union(*(self._unstable_in(way) for way in self._ways))
+
+    def trial(self, source: StageId, number: int, explained: frozenset[StageId]) -> Outcome | None:
+        """Perturb `source` once. None when the forward raised, took another path, or nothing could be perturbed."""
+        free = self._influence(source, number, self._ways)
+        if free is not None and free.changed <= explained:
+            return free
+        held = self._influence(source, number, [Way(way.whole, way.apart, values=True) for way in self._ways])
+        if free is None or held is None:
+            return held if free is None else Outcome(free.changed, free.sure & explained)
+        by_value = free.changed - explained - held.changed - held.unknown
+        return Outcome(free.changed - by_value, free.sure & held.sure, by_value)
+
+    def _influence(self, source: StageId, trial: int, ways: Sequence[Way]) -> Outcome | None:
+        """An influence is sure when it is seen in every way of holding."""
+        found = [self._changed_by(source, trial, way) for way in ways]
+        ran = [changed for changed in found if changed is not None]
+        if not ran:
+            return None
+        unknown = frozenset().union(*(self._unstable_in(way) for way in ways))
+        return Outcome(frozenset().union(*ran), frozenset.intersection(*ran), unknown=unknown)
+
+    def _changed_by(self, source: StageId, trial: int, way: Way) -> frozenset[StageId] | None:
+        leaf = (self._leaf[source], trial) if source in self._leaf else None
+        try:
+            perturbed = self._given[source].perturbed(trial, way) if leaf is None else None
+            if leaf is None and perturbed is None:
+                return None
+            run = self._run(source, perturbed, leaf, way)
+        except Exception:  # noqa: BLE001 - perturbed values may break a forward in any way
+            return None
+        return run.changed - {source} - self._unstable_in(way) if run.order == self._recorded.order else None
+
+    def _unstable_in(self, way: Way) -> frozenset[StageId]:
+        """By chance, or because holding took memory apart that is written to later."""
+        if way not in self._unstable:
+            again = self._run(None, None, None, way)
+            self._unstable[way] = again.changed | (set(self._recorded.order) - set(again.order))
+        return self._unstable[way]
+
+    @property
+    def _ambiguous(self) -> bool:
+        return any(given.ambiguous for given in self._given.values())
+
+    def _record(self) -> _Run:
+        kept: list[tuple[Tensor, int, Tensor]] = []
+
+        def visit(stage: StageId, call: Call) -> None:
+            self._given[stage] = take(call)
+            kept.extend(lasting(call, self._given[stage]))
+
+        forward = Forward(self._model, self._stages, visit, look=True)
+        with self._ready() as (args, kwargs, _), forward.watched():
+            outputs = _copies(run(self._model, args, kwargs))
+            self._rewritten_later = written_since(kept)
+        return _Run(forward.order, frozenset(), outputs)
+
+    def _see_again(self, trial: int) -> None:
+        """Which entries do calls rewrite? Those that they leave alone stay the same whatever they hold."""
+
+        def prepare(stage: StageId, call: Call) -> None:
+            if stage in self._given and self._given[stage].ambiguous:
+                call.shake(self._given[stage], trial)
+
+        def visit(stage: StageId, call: Call) -> None:
+            if stage in self._given and self._given[stage].ambiguous:
+                self._given[stage] = self._given[stage].seen_again(take(call))
+
+        forward = Forward(self._model, self._stages, visit, look=True, prepare=prepare)
+        with suppress(Exception), self._ready() as (args, kwargs, _), forward.watched():
+            run(self._model, args, kwargs)
+
+    def _run(self, source: StageId | None, perturbed: Given | None, leaf: tuple[int, int] | None, way: Way) -> _Run:
+        """Every stage held, but `source` given out as `perturbed`, or input `leaf[0]` perturbed in trial `leaf[1]`."""
+        changed: set[StageId] = set()
+
+        def visit(stage: StageId, call: Call) -> Nested:
+            if stage == source and perturbed is not None:
+                return call.put(perturbed, way)
+            if call.differs(self._given[stage]):
+                changed.add(stage)
+            return call.put(self._given[stage], way)
+
+        forward = Forward(self._model, self._stages, visit)
+        mode = HeldValues(self._seen_values()) if way.values else nullcontext()
+        with self._ready() as (args, kwargs, tensors):
+            if leaf is not None and not _perturb_leaf(tensors[leaf[0]], leaf[1]):
+                raise _NothingToPerturb
+            with forward.watched(), mode:
+                outputs = _copies(run(self._model, args, kwargs))
+        before = self._recorded.outputs
+        changed |= {
+            name
+            for path, name in self._names.items()
+            if path not in outputs or path not in before or not same(outputs[path], before[path])
+        }
+        return _Run(forward.order, frozenset(changed), outputs)
+
+    def _seen_values(self) -> list[tuple[str, Any]]:
+        if self._values is None:
+            seen = SeenValues()
+            with self._ready() as (args, kwargs, _), seen:
+                run(self._model, args, kwargs)
+            self._values = seen.values
+        return self._values
+
+    @contextmanager
+    def _ready(self) -> Iterator[tuple[tuple[Any, ...], dict[str, Any], tuple[Tensor, ...]]]:
+        """The model borrowed, with arguments that it may write to."""
+        with borrowed(self._model, self._conditions) as state:
+            parameters = dict(self._model.named_parameters()) if self._written else {}
+            for name in self._written:
+                state.keep(parameters[name])
+            yield self._inputs.fresh()
+
+
+def _perturb_leaf(tensor: Tensor, trial: int) -> bool:
+    with torch.no_grad(), torch._C.DisableTorchFunction():
+        return perturb([tensor.detach()], trial, [None])
+
+
+def _copies(result: Nested) -> dict[str, Tensor]:
+    with torch.no_grad(), torch._C.DisableTorchFunction():
+        return {path: duplicate(tensor, {}) for path, tensor in leaves(result)}
