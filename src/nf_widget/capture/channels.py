@@ -11,8 +11,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from nf_widget.records import Floats, Ranking, Statistics
-
+from ..records import Floats, Ranking, Statistics
 from .moments import Doubles, Moments, Scan, pool
 from .values import real
 from .views import View, pieces

@@ -9,8 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from nf_widget.records import Axes, Nothing, Request, Tile
-
+from ..records import Axes, Nothing, Request, Tile
 from .moments import pool
 from .pictures import labels, sampled
 from .values import pick, plainly, real

@@ -10,8 +10,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from nf_widget.records import Histogram, Statistics
-
+from ..records import Histogram, Statistics
 from .moments import Moments, total
 from .values import real
 from .views import flat, pieces

@@ -9,8 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from nf_widget.records import FeatureMaps, Floats, Plane, Scalar, TokenStrip, VectorStrip, VolumeSlices
-
+from ..records import FeatureMaps, Floats, Plane, Scalar, TokenStrip, VectorStrip, VolumeSlices
 from .channels import Indices, gather
 from .moments import Moments, pool
 from .values import real

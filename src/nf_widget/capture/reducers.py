@@ -13,8 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from nf_widget.records import Axes, Histogram, Ints, Nothing, Picture, Ranking, Statistics, Summary
-
+from ..records import Axes, Histogram, Ints, Nothing, Picture, Ranking, Statistics, Summary
 from . import channels as rank
 from . import pictures
 from .distribution import statistics

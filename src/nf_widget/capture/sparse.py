@@ -6,8 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from nf_widget.records import FeatureMaps, Picture
-
+from ..records import FeatureMaps, Picture
 from .channels import Indices
 from .pictures import fit, vector_strip
 from .values import real

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from nf_widget.records import Axes, AxisName, Nothing, TensorSpec
+from ..records import Axes, AxisName, Nothing, TensorSpec
 
 # A sparse sample up to this size is shown like any other.
 DENSE_LIMIT = 1 << 20

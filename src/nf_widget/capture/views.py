@@ -9,8 +9,7 @@ from typing import Literal
 
 from torch import Tensor
 
-from nf_widget.records import Axes, AxesKind, AxisName
-
+from ..records import Axes, AxesKind, AxisName
 from .values import Sample
 
 Form = Literal["scalar", "vector", "tokens", "maps", "volume"]

@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from nf_widget.errors import AxesError
-from nf_widget.records import Axes, AxesKind, AxisName, TensorSpec
+from ..errors import AxesError
+from ..records import Axes, AxesKind, AxisName, TensorSpec
 
 # Conv2d, BatchNorm3d, LayerNorm2d, Conv2dNormActivation.
 _RANK = re.compile(r"([123])d(?![a-z0-9])")

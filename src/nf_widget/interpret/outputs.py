@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from nf_widget.errors import OptionError
-from nf_widget.records import Axes, ClassEntry, Classes, Photo
+from ..errors import OptionError
+from ..records import Axes, ClassEntry, Classes, Photo
 
 Names = Sequence[str] | Mapping[int, str] | Mapping[str, str]
 Doubles = npt.NDArray[np.float64]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nf_widget.records import Classes, Photo, Summary
+from ..records import Classes, Photo, Summary
 
 _KINDS = {
     "image": "image",
