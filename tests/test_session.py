@@ -208,6 +208,15 @@ def test_frames_run_only_when_looked_at(unet: UNet, image: torch.Tensor) -> None
     assert flow.frame_count == 2
 
 
+def test_channels_order_and_colours_stay_as_they_are_while_scrubbing(unet: UNet, image: torch.Tensor) -> None:
+    flow = trace(unet, frames=[image, image.flip(-1) * 3])
+    first, second = flow.summary("enc2"), flow.summary("enc2", frame=1)
+    assert first.picture.channels == second.picture.channels  # type: ignore[union-attr]
+    assert first.scale == second.scale
+    assert (first.ranking.order == second.ranking.order).all()  # type: ignore[union-attr]
+    assert first.statistics != second.statistics
+
+
 def test_expanding_a_stage_shows_its_children_and_collapsing_undoes_it(unet: UNet, image: torch.Tensor) -> None:
     flow = trace(unet, image)
     before = flow.graph

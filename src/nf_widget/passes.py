@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from .capture.detail import cut
 from .capture.reducers import reduce
 from .capture.run import Pass, Plan, Tap, capture
+from .colours import colour_range
 from .errors import NotRunWarning, PathWarning, StageError
 from .inputs import Inputs
 from .interpret.axes import infer, parse
@@ -21,7 +22,19 @@ from .interpret.outputs import interpret, photo
 from .nested import leaves, reachable
 from .options import Options
 from .recording import Recorded
-from .records import Axes, Nothing, Request, Stage, Summary, TensorSpec, Tile, Trace
+from .records import (
+    Axes,
+    FeatureMaps,
+    Nothing,
+    Request,
+    Stage,
+    Summary,
+    TensorSpec,
+    Tile,
+    TokenStrip,
+    Trace,
+    VolumeSlices,
+)
 
 # A stage that gives out a whole cache of tensors shows the first ones; the rest is there on demand.
 _SHOWN_LEAVES = 8
@@ -30,12 +43,16 @@ _COLOURS = 3
 
 @dataclass(slots=True)
 class Wish:
-    """Of one stage in one pass: summaries of `sample`, or the whole leaves (`keep`) and tiles of them."""
+    """Of one stage in one pass: summaries of `sample`, or the whole leaves (`keep`) and tiles of them.
+
+    `pins`, by leaf, are earlier summaries of this stage: channels, their order and the colours stay as they are there.
+    """
 
     stage: Stage
     sample: int = 0
     keep: bool = False
     requests: tuple[Request, ...] = ()
+    pins: Mapping[str, Summary] = field(default_factory=dict)
     summaries: list[Summary] = field(default_factory=list)
     kept: dict[str, Tensor] = field(default_factory=dict)
     tiles: dict[str, Tile] = field(default_factory=dict)
@@ -95,6 +112,29 @@ def axes_of(stage: Stage, tensor: Tensor, options: Options, trace: Trace) -> Axe
     return infer(spec, type_name=stage.type_name, batch=shape[0] if shape else None, detail=stage.detail)
 
 
+def shown_channels(summary: Summary) -> tuple[int, ...] | None:
+    """The channels in its picture, None where it has none of its own choice."""
+    match summary.picture:
+        case FeatureMaps(channels=channels):
+            return channels
+        case TokenStrip(maps=FeatureMaps(channels=channels)):
+            return channels
+        case VolumeSlices(channel=channel):
+            return (channel,)
+        case _:
+            return None
+
+
+def pinned_to(pin: Summary | None, summary: Summary) -> Summary:
+    """`summary` with the colours, and the order of the channels, of `pin`."""
+    if pin is None:
+        return replace(summary, scale=colour_range(summary.statistics))
+    ranking = summary.ranking
+    if ranking is not None and pin.ranking is not None and len(ranking.order) == len(pin.ranking.order):
+        ranking = replace(ranking, order=pin.ranking.order)
+    return replace(summary, scale=pin.scale, ranking=ranking)
+
+
 def spec_of(tensor: Tensor) -> TensorSpec:
     shape = (int(tensor.size(0)),) if tensor.is_nested else tuple(int(n) for n in tensor.shape)
     return TensorSpec(shape, str(tensor.dtype).removeprefix("torch."), str(tensor.device))
@@ -114,8 +154,10 @@ class _Taker:
             return
         for path, tensor in found[:_SHOWN_LEAVES]:
             axes = axes_of(wish.stage, tensor, self._options, self._trace)
-            summary = reduce(tensor, axes, leaf=path, sample=wish.sample)
-            wish.summaries.append(self._with_meaning(wish, tensor, summary))
+            pin = wish.pins.get(path)
+            channels = None if pin is None else shown_channels(pin)
+            summary = reduce(tensor, axes, leaf=path, sample=wish.sample, pinned=channels)
+            wish.summaries.append(self._with_meaning(wish, tensor, pinned_to(pin, summary)))
 
     def _with_meaning(self, wish: Wish, tensor: Tensor, summary: Summary) -> Summary:
         if isinstance(summary.picture, Nothing):
@@ -135,7 +177,6 @@ class _Taker:
         else:
             picture = None
         return summary if picture is None else replace(summary, picture=picture)
-
 
     def _is_like_an_input(self, summary: Summary) -> bool:
         """A colour image of an input's very shape: a picture was made of a picture."""

@@ -13,6 +13,7 @@ from typing import Any, Final, Literal
 import numpy as np
 import numpy.typing as npt
 
+from .colours import colour_range
 from .errors import MessageError
 from .records import (
     Classes,
@@ -59,10 +60,6 @@ State = Literal["idle", "busy", "waiting", "error", "stale"]
 _RANKED = 4096
 # Codes 0 to 254 are values, 255 is "not finite".
 _STEPS, _NOT_FINITE = 254, 255
-# A few stray negatives (a GELU's tail, rounding) do not make a stage signed.
-_SIGNED_FROM = 0.002
-# The range of float64 is twice its largest number, and would not be finite.
-_LARGEST = 8e307
 _TILE_DTYPES = ("float16", "float32", "float64", "int32", "uint8")
 
 
@@ -180,7 +177,7 @@ def _summary(summary: Summary) -> Message:
         "axes": list(summary.axes.names),
         "axes_kind": summary.axes.kind,
         "axes_reason": summary.axes.reason,
-        "picture": _picture(summary.picture, _scale(statistics)),
+        "picture": _picture(summary.picture, summary.scale or colour_range(statistics)),
         "statistics": None if statistics is None else _statistics(statistics),
         "histogram": None
         if histogram is None
@@ -266,18 +263,6 @@ def _volume(volume: VolumeSlices, scale: tuple[float, float]) -> Message:
     values = np.concatenate([plane.values.ravel() for plane in volume.planes])
     size = {"size": list(volume.size), "pooled": volume.pooled}
     return {"channel": volume.channel, **size, "planes": planes, **_codes(values, scale)}
-
-
-def _scale(statistics: Statistics | None) -> tuple[float, float]:
-    """One range per stage, with zero where the colours have their middle or their start."""
-    if statistics is None:
-        return 0.0, 1.0
-    signed = statistics.negatives > _SIGNED_FROM
-    high = max(abs(statistics.low), abs(statistics.high)) if signed else statistics.high
-    if not high > 0:  # 99 % of all values are the same, or there are none
-        high = max(abs(statistics.minimum), abs(statistics.maximum)) if signed else statistics.maximum
-    high = min(high, _LARGEST) if high > 0 else 1.0
-    return (-high, high) if signed else (0.0, high)
 
 
 def _codes(values: Floats, scale: tuple[float, float]) -> Message:

@@ -373,7 +373,10 @@ Picture = FeatureMaps | Photo | VectorStrip | TokenStrip | VolumeSlices | Scalar
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The reduced activation of one leaf of one stage. Sizes do not grow with the activation."""
+    """The reduced activation of one leaf of one stage. Sizes do not grow with the activation.
+
+    `scale` is the range of the colours where an earlier frame set it, so that what moves is the network.
+    """
 
     leaf: str
     spec: TensorSpec
@@ -382,6 +385,7 @@ class Summary:
     statistics: Statistics | None
     histogram: Histogram | None
     ranking: Ranking | None
+    scale: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,6 +87,8 @@ class Flow:
         self._summaries: ByteCache[tuple[Summary, ...]] = ByteCache(_SUMMARY_BYTES)
         self._activations: ByteCache[dict[str, Tensor]] = ByteCache(options.capture_budget)
         self._tiles: ByteCache[Tile] = ByteCache(_TILE_BYTES)
+        # What is shown first sets the channels, their order and the colours for every later frame and sample.
+        self._pins: dict[StageId, dict[str, Summary]] = {}
         self._seconds: float | None = None
         inputs = self._inputs(0)
         self._recorded: Recorded = record_model(model, inputs, options)
@@ -209,12 +211,13 @@ class Flow:
         with self._lock:
             missing = [s for s in self.graph.stages if self._summaries.get((frame, sample, s.id)) is None]
             if missing:
-                wishes = [Wish(stage, sample=sample) for stage in missing]
+                wishes = [Wish(stage, sample=sample, pins=self._pins.get(stage.id, {})) for stage in missing]
                 captured = self._pass(frame, wishes)
                 if any(stage.kind == "output" for stage in missing) and captured.seconds:
                     self._seconds = captured.seconds
                 fresh = {wish.stage.id: tuple(wish.summaries) for wish in wishes}
                 for name, summaries in fresh.items():
+                    self._pins.setdefault(name, {summary.leaf: summary for summary in summaries})
                     self._summaries.put((frame, sample, name), summaries, sum(map(_summary_bytes, summaries)))
             else:
                 fresh = {}
