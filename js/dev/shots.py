@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from playwright.sync_api import Error as PlaywrightError
 from playwright.sync_api import Page, sync_playwright
 
 HERE = Path(__file__).parent
@@ -105,11 +106,14 @@ def take(out: Path, names: list[str]) -> Iterator[str]:
                 page.on("pageerror", lambda error, to=problems: to.append(str(error)))
                 page.on("console", lambda message, to=problems: to.append(message.text) if message.type == "error" else None)
                 page.goto(f"file://{folder}/index.html?theme={theme}&{query}")
-                page.wait_for_selector(".nf-stage")
-                page.wait_for_timeout(400)
-                act(page)
-                page.wait_for_timeout(500)
-                page.locator(".nf-widget").screenshot(path=out / f"{name}-{theme}.png")
+                try:
+                    page.wait_for_selector(".nf-stage", timeout=5000)
+                    page.wait_for_timeout(400)
+                    act(page)
+                    page.wait_for_timeout(500)
+                    page.locator(".nf-widget").screenshot(path=out / f"{name}-{theme}.png")
+                except PlaywrightError as error:
+                    problems.append(error.message.splitlines()[0])
                 page.close()
                 yield from (f"{name} {theme}: {problem}" for problem in problems)
         browser.close()

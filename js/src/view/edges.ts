@@ -115,14 +115,8 @@ function groupElement(box: GroupBox, group: GroupInfo, pane: Pane, end: AbortSig
   const words = [label(left, 14, text, { class: "nf-name" })];
   if (type !== "" && rest > 24)
     words.push(label(left + pane.measure(text, "code", 11, 600) + 8, 14, type, { class: "nf-type" }));
-  element.append(
-    steady(
-      header.x,
-      header.y,
-      svg("g", { class: "nf-group-name" }, ...words),
-      open && collapseButton(group, name, pane, end),
-    ),
-  );
+  const button = open && collapseButton(group, name, pane, end);
+  element.append(steady(header.x, header.y, svg("g", { class: "nf-group-name" }, ...words, button)));
   return element;
 }
 

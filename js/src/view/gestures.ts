@@ -34,12 +34,11 @@ export function followGestures(pane: Pane, canvas: HTMLElement, svg: SVGSVGEleme
   wheel(pane, canvas, end);
   drag(pane, canvas, svg, end);
   on(canvas, "dblclick", () => fitAll(pane), end);
-  const root = canvas.getRootNode();
   on(
-    root,
+    canvas.ownerDocument,
     "pointerdown",
     (event) => {
-      // `composedPath`, since inside a shadow root the target seen from outside is its host.
+      // The path, since inside a shadow root the target seen from outside is its host.
       if (!event.composedPath().includes(canvas)) pane.view.engaged.value = false;
     },
     end,
