@@ -43,7 +43,7 @@ def _starts(path: str) -> bool:
 
 
 def _playwrights() -> str | None:
-    from playwright.sync_api import sync_playwright  # noqa: PLC0415
+    from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
         path = playwright.chromium.executable_path

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -67,6 +68,11 @@ POINT_ON_EDGE = """(edge) => {
 }"""
 
 
+def plain(text: str) -> str:
+    """Without the escape sequences that colour it."""
+    return re.sub(r"\x1b\[[\d;]*m", "", text)
+
+
 @dataclass  # without slots: Playwright marks the object whose methods it is given
 class Lab:
     """`problems` collects console errors, page errors, failed requests and requests to anywhere but this machine."""
@@ -107,7 +113,7 @@ class Lab:
         """Run every cell and wait for the last. Raises `AssertionError` with the traceback of a cell that failed."""
         self.page.evaluate("() => jupyterapp.commands.execute('notebook:run-all-cells')")
         errors = self.page.evaluate(CELL_ERRORS)
-        assert not errors, errors[0]
+        assert not errors, plain(errors[0])
 
     def start(self, code: str) -> None:
         """Let the kernel run `code` and return at once; `finish` must follow."""
@@ -121,7 +127,7 @@ class Lab:
     def finish(self) -> str:
         """Wait for what `start` began. Returns what it printed; raises `AssertionError` with its traceback."""
         answer = self.page.evaluate("() => nfRunning")
-        assert not answer["error"], answer["error"]
+        assert not answer["error"], plain(answer["error"])
         text: str = answer["text"]
         return text
 
@@ -149,7 +155,7 @@ class Lab:
     def kernel_problems(self) -> list[str]:
         """Tracebacks and everything on the standard error of the open notebook's kernel."""
         found: list[str] = self.page.evaluate("() => window.nfKernelProblems ?? []")
-        return found
+        return [plain(problem) for problem in found]
 
     def cells_with(self, text: str) -> list[int]:
         """Which cells hold this text."""
