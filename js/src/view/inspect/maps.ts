@@ -13,7 +13,7 @@ import { boxOf } from "./plate";
 import { activation, indexText } from "./python";
 import { askWhole, read, type Reading } from "./reading";
 import { scope, scopeTitle, settle } from "./scope";
-import { best, momentsOf, rankAmong, type Slice, type Spot, valueAt } from "./slice";
+import { best, momentsOf, rankAmong, type Slice, type Spot, tileSlice, valueAt } from "./slice";
 import type { StageInfo } from "../../protocol";
 
 export interface MapsSource {
@@ -58,8 +58,8 @@ function rankFact({ leaf, lens }: MapsSource, spot: Spot, item: number, value: n
   const others: number[] = [];
   for (const other of lens.order) {
     if (other === item) continue;
-    const slice = known(leaf, closely(leaf, lens.size, { channel: channelOf(lens, other) }), lens.size);
-    if (slice?.exact) others.push(valueAt(slice, spot));
+    const tile = leaf.context.interest.get(closely(leaf, lens.size, { channel: channelOf(lens, other) }).key);
+    if (tile?.exact) others.push(valueAt(tileSlice(tile, lens.size), spot));
   }
   if (others.length === 0) return [];
   const rank = `${rankAmong(value, others)} of ${others.length + 1}`;

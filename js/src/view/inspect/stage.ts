@@ -63,7 +63,7 @@ function numbers(summary: Summary): Child[] {
           "p",
           { class: "nf-i-why" },
           html("span", { class: "nf-i-code" }, axes.join(" × ")),
-          axes_reason === "" ? null : `: ${axes_reason}`,
+          axes_reason === "" ? null : ` · ${axes_reason}`,
         ),
   ];
 }

@@ -1,5 +1,13 @@
 /** The frame that is shown, and playing through all of them. */
-import { computed, conditionOf, type ReadonlySignal, signal, type ViewContext, watch } from "../../state";
+import {
+  type Condition,
+  computed,
+  conditionOf,
+  type ReadonlySignal,
+  signal,
+  type ViewContext,
+  watch,
+} from "../../state";
 import { on } from "../dom";
 
 export interface Frames {
@@ -47,18 +55,23 @@ function reducedMotion(end: AbortSignal): ReadonlySignal<boolean> {
   return reduced;
 }
 
+/** Why playing is off, in words; "" where it is not. */
+function stillness(condition: ReadonlySignal<Condition>, end: AbortSignal): ReadonlySignal<string> {
+  const reduced = reducedMotion(end);
+  return computed(() => {
+    if (condition.value === "no-kernel") return "Playing needs the kernel";
+    return reduced.value ? "Playing is off: the system asks for reduced motion" : "";
+  });
+}
+
 export function createFrames(context: ViewContext, end: AbortSignal): Frames {
   const { widget } = context;
   const count = computed(() => Math.max(1, widget.frame_count.value));
   const clamp = (frame: number): number => Math.max(0, Math.min(count.peek() - 1, Math.round(frame)));
   const current = signal(clamp(widget.frame.peek()));
   const playing = signal(false);
-  const reduced = reducedMotion(end);
   const condition = computed(() => conditionOf(context));
-  const still = computed(() => {
-    if (condition.value === "no-kernel") return "Playing needs the kernel";
-    return reduced.value ? "Playing is off: the system asks for reduced motion" : "";
-  });
+  const still = stillness(condition, end);
   const behind = computed(() => (widget.overview.value?.frame ?? current.value) !== current.value);
   const write = coalesced((frame) => widget.write("frame", frame), end);
   // The trait may be moved by others: the kernel, a linked slider, another view.

@@ -148,7 +148,7 @@ describe("a stage", () => {
     expect(text(panel, ".nf-i-name")).toBe("enc");
     expect(text(panel, ".nf-i-type")).toBe("Sequential · 8.8 k parameters");
     expect(text(panel, ".nf-i-shape")).toBe("12×14×14");
-    expect(text(panel, ".nf-i-why")).toBe("batch × channel × height × width: an example");
+    expect(text(panel, ".nf-i-why")).toBe("batch × channel × height × width · an example");
   });
 
   test("shows the statistics and all bins of the histogram", () => {
