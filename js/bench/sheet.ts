@@ -5,8 +5,7 @@ import type { Layout, LayoutGraph } from "../src/layout/types";
 import { FIXTURES } from "../test/layout/fixtures";
 
 const WIDTHS = [760, 1200, 400];
-const escape = (text: string): string =>
-  text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;");
+const xml = (text: string): string => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;");
 
 function edges(graph: LayoutGraph, drawn: Layout): string {
   return drawn.edges
@@ -32,12 +31,12 @@ function edges(graph: LayoutGraph, drawn: Layout): string {
 
 function svg(graph: LayoutGraph, drawn: Layout): string {
   const groups = drawn.groups.map(({ id, x, y, width, height, header }) => {
-    const name = `<clipPath id="c${x}${y}${width}"><rect x="${header.x}" y="${header.y}" width="${header.width}" height="${header.height}"/></clipPath><text clip-path="url(#c${x}${y}${width})" class="name" x="${header.x}" y="${header.y + 14}">${escape(id)}</text>`;
+    const name = `<clipPath id="c${x}${y}${width}"><rect x="${header.x}" y="${header.y}" width="${header.width}" height="${header.height}"/></clipPath><text clip-path="url(#c${x}${y}${width})" class="name" x="${header.x}" y="${header.y + 14}">${xml(id)}</text>`;
     return `<rect class="group" x="${x}" y="${y}" width="${width}" height="${height}" rx="6"/>${name}`;
   });
   const cards = drawn.cards.map(
     ({ id, x, y, width, height, port }) =>
-      `<rect class="card" x="${x}" y="${y}" width="${width}" height="${height}" rx="5"/><rect class="picture" x="${x + 7}" y="${port.y - 35}" width="70" height="70"/><text class="name" x="${x + 7}" y="${y + 15}">${escape(id.slice(0, 15))}</text>`,
+      `<rect class="card" x="${x}" y="${y}" width="${width}" height="${height}" rx="5"/><rect class="picture" x="${x + 7}" y="${port.y - 35}" width="70" height="70"/><text class="name" x="${x + 7}" y="${y + 15}">${xml(id.slice(0, 15))}</text>`,
   );
   const { width, height, scale } = drawn;
   return `<svg viewBox="0 0 ${width} ${height}" width="${width * scale}" height="${height * scale}">${groups.join("")}${edges(graph, drawn)}${cards.join("")}</svg>`;
@@ -55,7 +54,7 @@ const sections = Object.entries(FIXTURES).map(([name, make]) => {
     const caption = `${width}: ${drawn.mode}, ${drawn.size}, ${Math.round(drawn.scale * 100)} %, ${Math.round(drawn.width)} × ${Math.round(drawn.height)}`;
     return `<div><div>${caption}</div><div class="canvas" style="width:${width}px">${svg(graph, drawn)}</div></div>`;
   });
-  return `<section id="${name.replaceAll(/\W+/g, "-")}"><h2>${escape(name)}</h2><div style="display:flex">${canvases.join("")}</div></section>`;
+  return `<section id="${name.replaceAll(/\W+/g, "-")}"><h2>${xml(name)}</h2><div style="display:flex">${canvases.join("")}</div></section>`;
 });
 
 console.log(`<!doctype html><meta charset="utf-8"><title>Layouts</title><style>${style}</style>${sections.join("\n")}`);

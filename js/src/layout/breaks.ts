@@ -1,6 +1,6 @@
 /** Where an endless row of columns is broken into rows. */
 
-import { type CardMetrics, fit, GAP, GROUP_HEADER, GROUP_PAD, GUTTER, MARGIN } from "./metrics";
+import { type CardMetrics, GAP, GROUP_HEADER, GROUP_PAD, GUTTER, MARGIN, scaleToFit } from "./metrics";
 
 export interface Range {
   /** First column, and the one after the last. */
@@ -53,7 +53,7 @@ function widthOf(input: BreakInput, columns: number): number {
 function scaleStep(input: BreakInput, columns: number, rows: number, bands: number): number {
   const heads = bands * input.levels * (GROUP_HEADER + GROUP_PAD);
   const cards = (rows + input.extraRows) * (input.card.height + GUTTER) - GUTTER;
-  const scale = fit(widthOf(input, columns), 2 * MARGIN + cards + heads, input.canvas);
+  const scale = scaleToFit(widthOf(input, columns), 2 * MARGIN + cards + heads, input.canvas);
   return Math.floor(scale / SCALE_STEP + 1e-9);
 }
 

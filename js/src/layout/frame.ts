@@ -14,7 +14,7 @@ import {
   TRACK_STEP,
 } from "./metrics";
 import type { Piece } from "./pieces";
-import type { Step } from "./routes";
+import { keyOf, type Step } from "./routes";
 
 /** What is known of a channel: how many lines lie side by side, and whether one of them drops onto a card below. */
 export interface Channel {
@@ -23,8 +23,6 @@ export interface Channel {
 }
 
 export type Channels = ReadonlyMap<string, Channel>;
-
-export const keyOf = ({ axis, index, level }: Step): string => `${axis}${index}.${level}`;
 
 export interface Frame {
   readonly width: number;
@@ -51,8 +49,12 @@ const ARC_OVER_GROUP = 10;
 /** Room over the highest line of a gutter. */
 const CLEAR = 14;
 
-const most = (pieces: readonly Piece[], where: (piece: Piece) => boolean): number =>
-  pieces.reduce((level, piece) => (where(piece) ? Math.max(level, piece.level) : level), 0);
+/** The highest level among the pieces at each place. */
+function highest(pieces: readonly Piece[], count: number, placeOf: (piece: Piece) => number): number[] {
+  const levels = new Array<number>(count).fill(0);
+  for (const piece of pieces) levels[placeOf(piece)] = Math.max(levels[placeOf(piece)]!, piece.level);
+  return levels;
+}
 
 /** `slack` is spread over the gaps between columns. */
 export function makeFrame(
@@ -110,85 +112,100 @@ function lay(count: number, size: number, before: (index: number) => number): Ax
 }
 
 class Gaps {
+  private readonly sizes: readonly number[];
+  private readonly tracks: readonly number[];
+  /** Padding of the groups that end before and that start after each gap. */
+  private readonly before: readonly number[];
+  private readonly after: readonly number[];
+
   constructor(
     private readonly grid: Grid,
-    private readonly pieces: readonly Piece[],
-    private readonly channels: Channels,
-    private readonly slack: number,
-  ) {}
-
-  private tracks(index: number): number {
-    return this.channels.get(`v${index}.0`)?.tracks ?? 0;
-  }
-
-  /** Padding of the groups that end before and that start after the gap. */
-  private pads(index: number): [number, number] {
-    const before = most(this.pieces, (piece) => piece.right === index - 1);
-    const after = most(this.pieces, (piece) => piece.left === index);
-    return [before * GROUP_PAD, after * GROUP_PAD];
+    pieces: readonly Piece[],
+    channels: Channels,
+    slack: number,
+  ) {
+    const indices = Array.from({ length: grid.columns + 1 }, (_, index) => index);
+    this.tracks = indices.map((index) => channels.get(keyOf({ axis: "v", index, level: 0 }))?.tracks ?? 0);
+    this.before = highest(pieces, indices.length, (piece) => piece.right + 1).map((level) => level * GROUP_PAD);
+    this.after = highest(pieces, indices.length, (piece) => piece.left).map((level) => level * GROUP_PAD);
+    this.sizes = indices.map((index) => this.sizeOf(index, slack));
   }
 
   size(index: number): number {
-    const tracks = this.tracks(index);
-    const [before, after] = this.pads(index);
-    if (index === 0 || index === this.grid.columns)
-      return before + after + MARGIN + Math.max(0, tracks - 1) * TRACK_STEP;
+    return this.sizes[index]!;
+  }
+
+  private sizeOf(index: number, slack: number): number {
+    const tracks = this.tracks[index]!;
+    const pads = this.before[index]! + this.after[index]!;
+    if (index === 0 || index === this.grid.columns) return pads + MARGIN + Math.max(0, tracks - 1) * TRACK_STEP;
     const lines = tracks > 0 ? TURNS + (tracks - 1) * TRACK_STEP : GAP / 2;
-    const least = Math.max(GAP, before + after + lines);
-    return Math.max(least, Math.min(least + this.slack, GAP_MAX));
+    const least = Math.max(GAP, pads + lines);
+    return Math.max(least, Math.min(least + slack, GAP_MAX));
   }
 
   at(index: number, track: number, start: number, end: number): number {
-    const [before, after] = this.pads(index);
+    const [before, after] = [this.before[index]!, this.after[index]!];
     if (index === 0) return end - after - MARGIN / 2 - track * TRACK_STEP;
     if (index === this.grid.columns) return start + before + MARGIN / 2 + track * TRACK_STEP;
     const middle = (start + before + end - after) / 2;
-    const width = (Math.max(1, this.tracks(index)) - 1) * TRACK_STEP;
+    const width = (Math.max(1, this.tracks[index]!) - 1) * TRACK_STEP;
     // Off the middle: the arrowhead needs the room.
     return middle - 2 - width / 2 + track * TRACK_STEP;
   }
 }
 
 class Gutters {
-  private readonly levels: number;
+  private readonly sizes: readonly number[];
+  private readonly channels: readonly Channel[];
+  /** Under each row above, padding of the groups that end there. */
+  private readonly feet: readonly number[];
+  /** Over each row, by level: height of the frames up to it, each with its arcs inside and its name on top. */
+  private readonly stacks: readonly (readonly number[])[];
 
   constructor(
     private readonly grid: Grid,
-    private readonly pieces: readonly Piece[],
-    private readonly channels: Channels,
+    pieces: readonly Piece[],
+    channels: Channels,
   ) {
-    this.levels = most(pieces, () => true);
+    const none = { tracks: 0, drops: false };
+    const indices = Array.from({ length: grid.rows + 1 }, (_, index) => index);
+    const levels = Math.max(0, ...pieces.map((piece) => piece.level));
+    const channel = (index: number, level: number): Channel => channels.get(keyOf({ axis: "h", index, level })) ?? none;
+    this.channels = indices.map((index) => channel(index, 0));
+    this.feet = highest(pieces, indices.length, (piece) => piece.bottom + 1).map((level) => level * GROUP_PAD);
+    const tops = highest(pieces, indices.length, (piece) => piece.top);
+    this.stacks = indices.map((index) => {
+      const heights = [0];
+      for (let level = 1; level <= levels; level++) {
+        const { tracks } = channel(index, level);
+        const arcs = tracks > 0 ? ARC_IN_GROUP + (tracks - 1) * ARC_STEP + GROUP_PAD : 0;
+        heights.push(heights[level - 1]! + (level <= tops[index]! ? arcs + GROUP_HEADER : 0));
+      }
+      return heights;
+    });
+    this.sizes = indices.map((index) => this.sizeOf(index));
   }
 
-  private channel(index: number, level: number): Channel {
-    return this.channels.get(`h${index}.${level}`) ?? { tracks: 0, drops: false };
-  }
-
-  /** Height over a row of the frames of groups up to a level: each has its arcs inside and its name on top. */
   stack(row: number, level: number): number {
-    const own = most(this.pieces, (piece) => piece.top === row);
-    let height = 0;
-    for (let inner = 1; inner <= Math.min(level, own); inner++) height += this.inside(row, inner) + GROUP_HEADER;
-    return height;
-  }
-
-  private inside(row: number, level: number): number {
-    const { tracks } = this.channel(row, level);
-    return tracks > 0 ? ARC_IN_GROUP + (tracks - 1) * ARC_STEP + GROUP_PAD : 0;
-  }
-
-  private feet(index: number): number {
-    return most(this.pieces, (piece) => piece.bottom === index - 1) * GROUP_PAD;
-  }
-
-  private first(index: number): number {
-    if (index < this.grid.rows && this.stack(index, this.levels) > 0) return ARC_OVER_GROUP;
-    return ARC;
+    return this.stacks[row]![level]!;
   }
 
   size(index: number): number {
-    const { tracks } = this.channel(index, 0);
-    const frames = this.feet(index) + (index < this.grid.rows ? this.stack(index, this.levels) : 0);
+    return this.sizes[index]!;
+  }
+
+  private whole(index: number): number {
+    return this.stacks[index]!.at(-1)!;
+  }
+
+  private first(index: number): number {
+    return this.whole(index) > 0 ? ARC_OVER_GROUP : ARC;
+  }
+
+  private sizeOf(index: number): number {
+    const { tracks } = this.channels[index]!;
+    const frames = this.feet[index]! + this.whole(index);
     const lines = tracks > 0 ? this.first(index) + (tracks - 1) * ARC_STEP + CLEAR : 0;
     if (index === 0 || index === this.grid.rows) return frames + Math.max(MARGIN, lines);
     return Math.max(GUTTER, frames + lines, frames > 0 ? frames + MARGIN : 0);
@@ -196,10 +213,10 @@ class Gutters {
 
   at({ index, level }: Step, track: number, start: number, end: number): number {
     if (level > 0) return end - this.stack(index, level - 1) - ARC_IN_GROUP - track * ARC_STEP;
-    const top = start + this.feet(index);
+    const top = start + this.feet[index]!;
     if (index === this.grid.rows) return top + CLEAR + track * ARC_STEP;
-    const bottom = end - this.stack(index, this.levels);
-    const { tracks, drops } = this.channel(index, 0);
+    const bottom = end - this.whole(index);
+    const { tracks, drops } = this.channels[index]!;
     if (!drops && index > 0) return (top + bottom) / 2 + ((tracks - 1) / 2 - track) * ARC_STEP;
     return bottom - this.first(index) - track * ARC_STEP;
   }

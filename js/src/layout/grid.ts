@@ -72,7 +72,7 @@ function pullInputs(net: Net, flat: Columns, ranges: readonly Range[]): number[]
   const bandOf = (at: number): number => ranges.findIndex((range) => at < range.end);
   for (const { nodes } of flat.chains) {
     if (nodes.some((node) => net.into[node]!.some((link) => !nodes.includes(link.source)))) continue;
-    let room = Number.POSITIVE_INFINITY;
+    let room = flat.count - 1 - column[nodes.at(-1)!]!;
     let read = Number.POSITIVE_INFINITY;
     for (const node of nodes) {
       for (const link of net.out[node]!) {

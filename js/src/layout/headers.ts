@@ -1,19 +1,24 @@
-/** Room for the name of a group. */
+/** Room for the names of groups. */
 
 import { GROUP_HEADER, GROUP_PAD } from "./metrics";
-import type { Box, EdgePath } from "./types";
+import type { Box, EdgePath, GroupBox } from "./types";
 
-/** The name ends before the first line that comes down through it. */
-export function headerOf(box: Box, edges: readonly EdgePath[]): Box {
-  const x = box.x + GROUP_PAD;
-  let end = box.x + box.width - GROUP_PAD;
-  const bottom = box.y + GROUP_HEADER;
-  for (const { points } of edges) {
-    for (let index = 1; index < points.length; index++) {
-      const [a, b] = [points[index - 1]!, points[index]!];
-      if (a.x !== b.x || a.x <= x || Math.min(a.y, b.y) >= bottom || Math.max(a.y, b.y) <= box.y) continue;
-      end = Math.min(end, a.x - GROUP_PAD);
+/** A name ends before the first line that comes down through it. */
+export function withHeaders(boxes: readonly (Box & { readonly id: string })[], edges: readonly EdgePath[]): GroupBox[] {
+  if (boxes.length === 0) return [];
+  const uprights = edges.flatMap(({ points }) =>
+    points.slice(1).flatMap((b, index) => {
+      const a = points[index]!;
+      return a.x === b.x ? [{ x: a.x, top: Math.min(a.y, b.y), bottom: Math.max(a.y, b.y) }] : [];
+    }),
+  );
+  return boxes.map((box) => {
+    const x = box.x + GROUP_PAD;
+    let end = box.x + box.width - GROUP_PAD;
+    for (const line of uprights) {
+      const inWay = line.x > x && line.top < box.y + GROUP_HEADER && line.bottom > box.y;
+      if (inWay) end = Math.min(end, line.x - GROUP_PAD);
     }
-  }
-  return { x, y: box.y, width: Math.max(0, end - x), height: GROUP_HEADER };
+    return { ...box, header: { x, y: box.y, width: Math.max(0, end - x), height: GROUP_HEADER } };
+  });
 }

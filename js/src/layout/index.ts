@@ -1,13 +1,15 @@
 /** A stage graph -> boxes and lines. Pure: the same graph and options give the same layout. */
 
 import { downwards, layered } from "./layered";
-import { CARDS, COLUMN_BELOW, LARGE_FROM, LARGE_SCALE, MARGIN, MAX_HEIGHT } from "./metrics";
+import { CARDS, type CardMetrics, COLUMN_BELOW, LARGE_FROM, LARGE_SCALE, MARGIN, MAX_HEIGHT } from "./metrics";
 import { net } from "./net";
 import type { Layout, LayoutGraph, LayoutOptions } from "./types";
 import { uLayout } from "./ulayout";
 
 export { CARDS } from "./metrics";
 export type * from "./types";
+
+const MANY_ARCS = 3;
 
 export function layout(graph: LayoutGraph, options: LayoutOptions): Layout {
   const canvas = { width: options.width, height: options.maxHeight ?? MAX_HEIGHT };
@@ -20,9 +22,12 @@ export function layout(graph: LayoutGraph, options: LayoutOptions): Layout {
   if (canvas.width < COLUMN_BELOW) return downwards(found, graph.groups, CARDS[size], canvas);
   const u = uLayout(found, graph.groups, canvas);
   if (u) return u;
-  if (options.card === "auto" && canvas.width >= LARGE_FROM) {
-    const large = layered(found, graph.groups, CARDS.large, canvas);
-    if (large.scale >= LARGE_SCALE) return large;
-  }
-  return layered(found, graph.groups, CARDS[size], canvas);
+  const draw = (card: CardMetrics): Layout => layered(found, graph.groups, card, canvas);
+  if (options.card !== "auto" || canvas.width < LARGE_FROM) return draw(CARDS[size]);
+  const large = draw(CARDS.large);
+  if (large.scale < LARGE_SCALE) return draw(CARDS.small);
+  // Arcs within one row read better than arcs between rows of larger cards.
+  const arcs = found.links.filter((link) => link.kind !== "main").length;
+  const small = large.mode === "wrap" && arcs >= MANY_ARCS ? draw(CARDS.small) : large;
+  return small.mode === "row" ? small : large;
 }

@@ -15,6 +15,7 @@ const USUAL = 96;
 const LEAST = 28;
 const SIDE = 8;
 const BASELINE = 8;
+const SHELF = 64;
 /** A word stands clear of an arrowhead. */
 const HEAD = 16;
 
@@ -27,22 +28,49 @@ interface Obstacle {
 }
 
 export function placeLabels(edges: readonly Labelled[]): (Label | null)[] {
-  const obstacles: Obstacle[] = edges.flatMap(({ points }, edge) =>
-    points.slice(1).flatMap((b, index) => {
-      const a = points[index]!;
-      return a.x === b.x ? [{ left: a.x, right: a.x, top: Math.min(a.y, b.y), bottom: Math.max(a.y, b.y), edge }] : [];
-    }),
-  );
+  const shelves = new Shelves();
+  edges.forEach(({ points }, edge) => {
+    for (let index = 1; index < points.length; index++) {
+      const [a, b] = [points[index - 1]!, points[index]!];
+      if (a.x !== b.x) continue;
+      shelves.add({ left: a.x, right: a.x, top: Math.min(a.y, b.y), bottom: Math.max(a.y, b.y), edge });
+    }
+  });
   return edges.map(({ points, label: kind }, edge) => {
     const stretch = kind ? longestLevel(points) : null;
     if (!kind || !stretch) return null;
     const { lo, hi, y } = stretch;
     const [top, bottom] = kind === "on" ? [y - SIDE, y + SIDE] : [y - 2 * SIDE, y - 2];
-    const inWay = obstacles.filter((other) => other.edge !== edge && other.top < bottom && other.bottom > top);
+    const inWay = shelves
+      .between(top, bottom)
+      .filter((other) => other.edge !== edge && other.right > lo && other.left < hi);
     const label = inClearing(clearings(lo, hi, inWay), { lo, hi, y }, kind);
-    if (label) obstacles.push({ ...spanOf(label), top, bottom, edge });
+    if (label) shelves.add({ ...spanOf(label), top, bottom, edge });
     return label;
   });
+}
+
+/** Obstacles by height, so that a label looks only at those near it. */
+class Shelves {
+  private readonly shelves = new Map<number, Obstacle[]>();
+
+  add(obstacle: Obstacle): void {
+    for (let at = Math.floor(obstacle.top / SHELF); at <= obstacle.bottom / SHELF; at++) {
+      const shelf = this.shelves.get(at);
+      if (shelf) shelf.push(obstacle);
+      else this.shelves.set(at, [obstacle]);
+    }
+  }
+
+  between(top: number, bottom: number): Obstacle[] {
+    const found = new Set<Obstacle>();
+    for (let at = Math.floor(top / SHELF); at <= bottom / SHELF; at++) {
+      for (const obstacle of this.shelves.get(at) ?? []) {
+        if (obstacle.top < bottom && obstacle.bottom > top) found.add(obstacle);
+      }
+    }
+    return [...found];
+  }
 }
 
 function spanOf({ x, width, anchor }: Label): { left: number; right: number } {
@@ -60,7 +88,6 @@ function clearings(lo: number, hi: number, inWay: readonly Obstacle[]): Span[] {
   const found: Span[] = [];
   let at = lo;
   for (const { left, right } of [...inWay].sort((a, b) => a.left - b.left)) {
-    if (right <= lo || left >= hi) continue;
     found.push({ lo: at + SIDE, hi: left - SIDE });
     at = Math.max(at, right);
   }

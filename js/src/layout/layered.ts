@@ -1,17 +1,19 @@
 /** Rows that read left to right (one row, or several), and the single column of a narrow canvas. */
 
-import { assignTracks, corners, type Lines, NO_LINES, type Scene, spreadPorts } from "./draw";
+import { assignTracks } from "./channels";
 import { type Frame, makeFrame } from "./frame";
 import { type Grid, makeGrid } from "./grid";
-import { headerOf } from "./headers";
-import { type CardMetrics, fit } from "./metrics";
-import type { Net } from "./net";
+import { withHeaders } from "./headers";
 import { type LabelKind, placeLabels } from "./labels";
+import { corners, type Lines, NO_LINES, type Scene } from "./lines";
+import { type CardMetrics, scaleToFit } from "./metrics";
+import type { Net } from "./net";
 import { drawEdge } from "./path";
-import { groupPieces, type Piece } from "./pieces";
+import { groupPieces } from "./pieces";
+import { spreadPorts } from "./ports";
 import { columnRoutes, type Route, routeAll, type Side } from "./routes";
 import { groupTree } from "./tree";
-import type { EdgePath, GroupBox, Layout, LayoutGroup } from "./types";
+import type { EdgePath, Layout, LayoutGroup } from "./types";
 
 export interface Canvas {
   readonly width: number;
@@ -20,10 +22,10 @@ export interface Canvas {
 
 export function layered(net: Net, groups: readonly LayoutGroup[], card: CardMetrics, canvas: Canvas): Layout {
   const grid = makeGrid(net, groups, card, canvas);
-  const pieces = groupPieces(grid, groupTree(net.stages, groups));
+  const pieces = groupPieces({ ...grid, last: grid.column }, groupTree(net.stages, groups));
   const scene = { grid, card, pieces, routes: routeAll(net, grid, pieces) };
   const { frame, lines } = settle(scene, (side) => side === "top" || side === "bottom");
-  const scale = fit(frame.width, frame.height, canvas);
+  const scale = scaleToFit(frame.width, frame.height, canvas);
   const slack = Math.max(0, (canvas.width / scale - frame.width) / Math.max(1, grid.columns - 1));
   const loose = makeFrame(grid, card, pieces, lines.channels, slack);
   return { mode: grid.bands > 1 ? "wrap" : "row", scale, ...finish(net, scene, loose, lines) };
@@ -32,10 +34,10 @@ export function layered(net: Net, groups: readonly LayoutGroup[], card: CardMetr
 /** One card below the other, in order of execution. Only the width matters: the canvas pans downwards. */
 export function downwards(net: Net, groups: readonly LayoutGroup[], card: CardMetrics, canvas: Canvas): Layout {
   const grid = columnGrid(net.stages.length);
-  const pieces = groupPieces(grid, groupTree(net.stages, groups));
+  const pieces = groupPieces({ ...grid, last: grid.column }, groupTree(net.stages, groups));
   const scene = { grid, card, pieces, routes: columnRoutes(net) };
-  const { frame, lines } = settle(scene, (side) => side === "left" || side === "right");
-  const scale = fit(frame.width, frame.height, { width: canvas.width, height: Number.POSITIVE_INFINITY });
+  const { frame, lines } = settle(scene, () => true);
+  const scale = scaleToFit(frame.width, frame.height, { width: canvas.width, height: Number.POSITIVE_INFINITY });
   return { mode: "column", scale, ...finish(net, scene, frame, lines) };
 }
 
@@ -81,12 +83,13 @@ function finish(net: Net, scene: Scene, frame: Frame, lines: Lines): Finished {
   const edges: EdgePath[] = lined.map(({ route, points }, index) =>
     drawEdge({ id: route.link.id, points, label: labels[index]!, joins: route.joins }),
   );
+  const boxes = pieces.map((piece) => ({ id: piece.group, ...frame.box(piece) }));
   return {
     size: card.size,
     width: frame.width,
     height: frame.height,
     cards,
-    groups: groupBoxes(pieces, frame, edges),
+    groups: withHeaders(boxes, edges),
     edges,
   };
 }
@@ -96,11 +99,4 @@ function labelOf({ link, steps, shared, exit, entry }: Route): LabelKind | null 
   if (link.kind === "main" || (exit === entry && (exit === "left" || exit === "right"))) return null;
   if (steps.length > 0) return shared ? null : "on";
   return exit === "right" && (!shared || entry === "bottom") ? "start" : null;
-}
-
-function groupBoxes(pieces: readonly Piece[], frame: Frame, edges: readonly EdgePath[]): GroupBox[] {
-  return pieces.map((piece) => {
-    const box = frame.box(piece);
-    return { id: piece.group, ...box, header: headerOf(box, edges) };
-  });
 }

@@ -43,7 +43,7 @@ export const SCALE_MIN = 0.28;
 const SCALE_SNAP = 1.1;
 
 /** Zoom that fits width × height into the canvas; only the width is always kept. */
-export function fit(width: number, height: number, canvas: { width: number; height: number }): number {
+export function scaleToFit(width: number, height: number, canvas: { width: number; height: number }): number {
   const k = Math.min(canvas.width / width, Math.max(canvas.height / height, SCALE_MIN), SCALE_MAX);
   return k >= 1 && k < SCALE_SNAP ? 1 : k;
 }

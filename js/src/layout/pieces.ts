@@ -13,31 +13,60 @@ export interface Piece {
   readonly right: number;
 }
 
+/** Which stage lies where, and which columns a stage takes up: `column` to `last`. */
+export interface Cells extends Pick<Grid, "rows" | "columns" | "cell" | "row" | "column" | "firstRow"> {
+  readonly last: readonly number[];
+}
+
 type Rectangle = Pick<Piece, "top" | "bottom" | "left" | "right">;
 
-/** One rectangle per band, cut up where a stage of no concern would lie inside. Outer groups first. */
-export function groupPieces(grid: Grid, tree: GroupTree): Piece[] {
+/**
+ * One rectangle per band, cut up where a stage of no concern would lie inside; those of a group inside another lie in
+ * that one's. Outer groups first.
+ */
+export function groupPieces(grid: Cells, tree: GroupTree): Piece[] {
+  const found = new Map<string, Rectangle[]>();
+  const outerFirst = [...tree.members].sort(([a], [b]) => tree.level.get(b)! - tree.level.get(a)!);
   const pieces: Piece[] = [];
-  for (const [group, members] of tree.members) {
+  for (const [group, members] of outerFirst) {
     const inside = new Set(members);
-    const bands = new Map<number, number[]>();
-    for (const node of members) {
-      const band = grid.band[grid.row[node]!]!;
-      bands.set(band, [...(bands.get(band) ?? []), node]);
-    }
-    const rectangles = [...bands].sort(([a], [b]) => a - b).flatMap(([, nodes]) => cut(grid, nodes, inside));
+    const frames = found.get(tree.parent.get(group)!) ?? bands(grid);
+    const rectangles = frames.flatMap((frame) => {
+      const nodes = members.filter((node) => lies(grid, node, frame));
+      return nodes.length > 0 ? cut(grid, nodes, inside) : [];
+    });
+    found.set(group, rectangles);
     for (const rectangle of rectangles) pieces.push({ group, level: tree.level.get(group)!, ...rectangle });
   }
-  return pieces.sort((a, b) => b.level - a.level);
+  return pieces;
 }
 
-function bounds(grid: Grid, nodes: readonly number[]): Rectangle {
+function bands(grid: Cells): Rectangle[] {
+  const tops = [...new Set(grid.firstRow)];
+  return tops.map((top, index) => ({
+    top,
+    bottom: (tops[index + 1] ?? grid.rows) - 1,
+    left: 0,
+    right: grid.columns - 1,
+  }));
+}
+
+function lies(grid: Cells, node: number, { top, bottom, left, right }: Rectangle): boolean {
+  const [row, column] = [grid.row[node]!, grid.column[node]!];
+  return row >= top && row <= bottom && column >= left && column <= right;
+}
+
+function bounds(grid: Cells, nodes: readonly number[]): Rectangle {
   const rows = nodes.map((node) => grid.row[node]!);
-  const columns = nodes.map((node) => grid.column[node]!);
-  return { top: Math.min(...rows), bottom: Math.max(...rows), left: Math.min(...columns), right: Math.max(...columns) };
+  return {
+    top: Math.min(...rows),
+    bottom: Math.max(...rows),
+    left: Math.min(...nodes.map((node) => grid.column[node]!)),
+    right: Math.max(...nodes.map((node) => grid.last[node]!)),
+  };
 }
 
-function holdsStranger(grid: Grid, { top, bottom, left, right }: Rectangle, inside: ReadonlySet<number>): boolean {
+function holdsStranger(grid: Cells, { top, bottom, left, right }: Rectangle, inside: ReadonlySet<number>): boolean {
   for (let row = top; row <= bottom; row++) {
     for (let column = left; column <= right; column++) {
       const node = grid.cell[row * grid.columns + column]!;
@@ -47,7 +76,7 @@ function holdsStranger(grid: Grid, { top, bottom, left, right }: Rectangle, insi
   return false;
 }
 
-function cut(grid: Grid, nodes: readonly number[], inside: ReadonlySet<number>): Rectangle[] {
+function cut(grid: Cells, nodes: readonly number[], inside: ReadonlySet<number>): Rectangle[] {
   const whole = bounds(grid, nodes);
   if (!holdsStranger(grid, whole, inside)) return [whole];
   const rectangles: Rectangle[] = [];

@@ -1,5 +1,7 @@
 /** Which way each edge takes: out of one side of a card, along channels between the cards, into another side. */
 
+import { Board } from "./board";
+import { type Bundle, bundles } from "./bundles";
 import type { Grid } from "./grid";
 import type { Link, Net } from "./net";
 import { type Piece, sharedLevel } from "./pieces";
@@ -20,75 +22,37 @@ export interface Way {
   readonly steps: readonly Step[];
 }
 
-export interface Route extends Way {
+export interface Route extends Way, Bundle {
   readonly link: Link;
-  /** Edges of one bundle share ports and lines. */
-  readonly bundle: string;
-  /** Of a bundle that ends, rather than starts, in one stage. */
-  readonly joins: boolean;
-  readonly shared: boolean;
+  /** Names of the channels that the steps lie in, and of the line's place in each. */
+  readonly channels: readonly string[];
+  readonly places: readonly string[];
+  readonly exitPort: string;
+  readonly entryPort: string;
+}
+
+export const keyOf = ({ axis, index, level }: Step): string => `${axis}${index}.${level}`;
+
+function named(link: Link, { bundle, joins, shared }: Bundle, way: Way): Route {
+  const channels = way.steps.map(keyOf);
+  return {
+    link,
+    bundle,
+    joins,
+    shared,
+    ...way,
+    channels,
+    places: channels.map((channel) => `${channel} ${bundle}`),
+    exitPort: `${link.source} ${way.exit} ${bundle}`,
+    entryPort: `${link.target} ${way.entry} ${bundle}`,
+  };
 }
 
 export const v = (index: number): Step => ({ axis: "v", index, level: 0 });
 export const h = (index: number, level = 0): Step => ({ axis: "h", index, level });
 
-/** This many edges of a kind at one stage are drawn as one line that forks (joins). */
-const FORK_FROM = { main: 2, merge: 3, skip: 3 } as const;
-const JOIN_FROM = { main: 2, merge: 2, skip: 3 } as const;
-
-/** Whole kinds fork, or join: mixed bundles would cross each other. What has fewer ends bundles more. */
-export function bundles(net: Net): (link: Link) => Pick<Route, "bundle" | "joins" | "shared"> {
-  const count = (links: readonly Link[], link: Link): number =>
-    links.filter((other) => other.kind === link.kind).length;
-  const ends = (kind: Link["kind"], end: "source" | "target"): number =>
-    new Set(net.links.flatMap((link) => (link.kind === kind ? [link[end]] : []))).size;
-  const forks = {
-    main: true,
-    merge: ends("merge", "source") < ends("merge", "target"),
-    skip: ends("skip", "source") < ends("skip", "target"),
-  };
-  return (link) => {
-    const joins = !forks[link.kind];
-    const beside = count(joins ? net.into[link.target]! : net.out[link.source]!, link);
-    const shared = beside >= (joins ? JOIN_FROM : FORK_FROM)[link.kind];
-    const bundle = joins ? `${link.kind} into ${link.target}` : `${link.kind} from ${link.source}`;
-    return { bundle: shared ? bundle : link.id, joins: shared && joins, shared };
-  };
-}
-
-/** Who runs through the free cells of the grid, at port height. */
-class Board {
-  private readonly runs = new Map<number, string>();
-
-  constructor(private readonly grid: Grid) {}
-
-  private key(row: number, column: number): number {
-    return row * this.grid.columns + column;
-  }
-
-  /** Cells from `first` to `last` hold no card, and no line but the bundle's own. */
-  free(row: number, first: number, last: number, bundle: string): boolean {
-    for (let column = first; column <= last; column++) {
-      const key = this.key(row, column);
-      if (this.grid.cell[key]! >= 0 || (this.runs.get(key) ?? bundle) !== bundle) return false;
-    }
-    return true;
-  }
-
-  clear(column: number, first: number, last: number): boolean {
-    for (let row = first; row <= last; row++) if (this.grid.cell[this.key(row, column)]! >= 0) return false;
-    return true;
-  }
-
-  reserve(row: number, first: number, last: number, bundle: string): void {
-    for (let column = first; column <= last; column++) this.runs.set(this.key(row, column), bundle);
-  }
-}
-
-interface Ends {
+interface Ends extends Bundle {
   readonly link: Link;
-  readonly bundle: string;
-  readonly joins: boolean;
   readonly from: { readonly row: number; readonly column: number };
   readonly to: { readonly row: number; readonly column: number };
 }
@@ -118,7 +82,7 @@ export function routeAll(net: Net, grid: Grid, pieces: readonly Piece[]): Route[
     return !way;
   });
   for (const ends of later) ways.set(ends.index, router.way(ends));
-  return all.map(({ index, link, bundle, joins, shared }) => ({ link, bundle, joins, shared, ...ways.get(index)! }));
+  return all.map((ends) => named(ends.link, ends, ways.get(ends.index)!));
 }
 
 class Router {
@@ -252,9 +216,8 @@ class Router {
 export function columnRoutes(net: Net): Route[] {
   const bundle = bundles(net);
   return net.links.map((link) => {
-    const ends = { link, ...bundle(link) };
-    if (link.target === link.source + 1) return { ...ends, exit: "bottom", entry: "top", steps: [] };
+    if (link.target === link.source + 1) return named(link, bundle(link), { exit: "bottom", entry: "top", steps: [] });
     const side = link.kind === "main" ? "left" : "right";
-    return { ...ends, exit: side, entry: side, steps: [v(side === "left" ? 0 : 1)] };
+    return named(link, bundle(link), { exit: side, entry: side, steps: [v(side === "left" ? 0 : 1)] });
   });
 }

@@ -1,41 +1,78 @@
 /** Parallel lines in one channel: which lies beside which, and how closely they pack. */
 
-/** A line in a channel. `ends` say where it is left, and to which side (-1 left or up, 1 right or down). */
+/** Where a line is left, and to which side: -1 left or up, 1 right or down. */
+export interface End {
+  readonly at: number;
+  readonly side: -1 | 1;
+}
+
 export interface Segment {
   readonly lo: number;
   readonly hi: number;
-  readonly ends: readonly { readonly at: number; readonly side: -1 | 1 }[];
+  readonly ends: readonly End[];
 }
 
 /** Lines of different edges that lie on each other deceive; crossings only disturb. */
-const OVERLAP_COST = 6;
+const OVERLAP_COST = 100;
 const PASSES = 3;
 /** Beyond this many lines one pass of insertion has to do. */
 const MANY = 120;
 
-/** What it costs that `low` lies on the -1 side of `high`. */
-function cost(low: Segment, high: Segment): number {
-  let sum = 0;
-  for (const end of low.ends) {
-    if (end.side !== 1) continue;
-    if (end.at > high.lo && end.at < high.hi) sum++;
-    else if (high.ends.some((other) => other.at === end.at && other.side === -1)) sum += OVERLAP_COST;
-  }
-  for (const end of high.ends) if (end.side === -1 && end.at > low.lo && end.at < low.hi) sum++;
+interface Sides {
+  readonly lo: number;
+  readonly hi: number;
+  /** Where the line is left to either side, ascending, each place once. */
+  readonly low: readonly number[];
+  readonly high: readonly number[];
+  readonly lowSet: ReadonlySet<number>;
+}
+
+function sidesOf({ lo, hi, ends }: Segment): Sides {
+  const places = (side: -1 | 1): number[] => {
+    const found = new Set<number>();
+    for (const end of ends) if (end.side === side) found.add(end.at);
+    return [...found].sort((a, b) => a - b);
+  };
+  const low = places(-1);
+  return { lo, hi, low, high: places(1), lowSet: new Set(low) };
+}
+
+/** What it costs that `a` lies on the -1 side of `b`. */
+function cost(a: Sides, b: Sides): number {
+  let sum = between(a.high, b.lo, b.hi) + between(b.low, a.lo, a.hi);
+  for (const at of a.high) if (b.lowSet.has(at)) sum += OVERLAP_COST;
   return sum;
+}
+
+/** How many of the ascending values lie inside. */
+function between(values: readonly number[], lo: number, hi: number): number {
+  return Math.max(0, firstFrom(values, hi, false) - firstFrom(values, lo, true));
+}
+
+/** Index of the first value that is at least (`beyond`: more than) `bound`. */
+function firstFrom(values: readonly number[], bound: number, beyond: boolean): number {
+  let [from, to] = [0, values.length];
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    const value = values[middle]!;
+    if (value < bound || (beyond && value === bound)) from = middle + 1;
+    else to = middle;
+  }
+  return from;
 }
 
 /** Indices of the segments from the -1 side to the 1 side, ordered for few crossings; ties keep their order. */
 export function arrange(segments: readonly Segment[]): number[] {
+  const sides = segments.map(sidesOf);
   const order: number[] = [];
   const insert = (index: number): void => {
-    const segment = segments[index]!;
+    const segment = sides[index]!;
     let here = 0;
-    for (const other of order) here += cost(segment, segments[other]!);
+    for (const other of order) here += cost(segment, sides[other]!);
     let best = here;
     let at = 0;
     for (let position = 0; position < order.length; position++) {
-      const other = segments[order[position]!]!;
+      const other = sides[order[position]!]!;
       here += cost(other, segment) - cost(segment, other);
       if (here <= best) {
         best = here;

@@ -9,6 +9,7 @@ export interface GroupTree {
   readonly level: ReadonlyMap<string, number>;
   /** The highest level, 0 without groups. */
   readonly levels: number;
+  readonly parent: ReadonlyMap<string, string>;
   /** Groups around a stage, innermost first. */
   readonly around: readonly (readonly string[])[];
 }
@@ -37,5 +38,5 @@ export function groupTree(stages: readonly LayoutStage[], groups: readonly Layou
   const members = new Map(
     groups.flatMap((group) => (found.has(group.id) ? [[group.id, found.get(group.id)!] as const] : [])),
   );
-  return { members, level, levels: Math.max(0, ...level.values()), around };
+  return { members, level, levels: Math.max(0, ...level.values()), parent, around };
 }

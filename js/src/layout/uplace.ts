@@ -1,8 +1,8 @@
 /** Cards of a U: one row per level, arms that step inwards, the bottom in the middle below them. */
 
-import { ARC_STEP, CARDS, fit, GAP, GROUP_HEADER, GROUP_PAD, MARGIN } from "./metrics";
-import type { UShape } from "./ushape";
+import { ARC_STEP, CARDS, GAP, GROUP_HEADER, GROUP_PAD, MARGIN, scaleToFit } from "./metrics";
 import type { Point } from "./types";
+import type { UShape } from "./ushape";
 
 export const CARD = CARDS.compact;
 const STEP = 46;
@@ -23,10 +23,19 @@ export interface UPlaces {
   readonly sideInBottomRow: boolean;
 }
 
-/** Extra height over each row: for arcs, and for the frames of groups. */
+/** Over each row: level lines, and levels of group frames. */
 export interface RowRoom {
-  readonly arcs: readonly number[];
+  readonly lines: readonly number[];
   readonly frames: readonly number[];
+  /** Levels of the highest frame anywhere. */
+  readonly levels: number;
+}
+
+interface Measures {
+  readonly gap: number;
+  readonly pitch: number;
+  readonly margin: number;
+  readonly levels: number;
 }
 
 export function placeU(
@@ -34,104 +43,100 @@ export function placeU(
   room: RowRoom,
   canvas: { readonly width: number; readonly height: number },
 ): UPlaces {
-  const narrow = measure(shape, room, 0);
-  const scale = fit(narrow.width, narrow.height, canvas);
+  const narrow = place(shape, room, 0);
+  const scale = scaleToFit(narrow.width, narrow.height, canvas);
   const spare = Math.max(0, Math.min(canvas.width / scale - narrow.width, BRIDGE_MOST - BRIDGE));
-  return measure(shape, room, spare);
+  return place(shape, room, spare);
+}
+
+function place(shape: UShape, room: RowRoom, spare: number): UPlaces {
+  const { levels } = room;
+  const gap = levels > 0 ? GAP / 2 + 2 * levels * GROUP_PAD : GAP;
+  const measures = { gap, pitch: CARD.width + gap, margin: MARGIN + levels * GROUP_PAD, levels };
+  const tops = rowTops(shape, room);
+  const at = new Map<number, Point>();
+  const row = new Map<number, number>();
+  const put = (nodes: readonly number[], level: number, start: number): void => {
+    nodes.forEach((node, index) => {
+      at.set(node, { x: Math.round(start) + index * measures.pitch, y: tops[level]! });
+      row.set(node, level);
+    });
+  };
+  const width = placeArms(shape, measures, spare, put);
+  const depth = shape.left.length;
+  const bottom = (width - run(shape.bottom.length, gap)) / 2;
+  put(shape.bottom, depth, bottom);
+  const side = measures.margin + (hubColumn(shape) + 1 - shape.side.length) * measures.pitch;
+  const sideInBottomRow = side + run(shape.side.length, gap) + STEP <= bottom;
+  if (sideInBottomRow) put(shape.side, depth, side);
+  const rows = chunks(shape.isolated, Math.floor((width - 2 * measures.margin + gap) / measures.pitch));
+  if (shape.side.length > 0 && !sideInBottomRow) rows.unshift({ nodes: shape.side, start: side });
+  for (const { nodes, start } of rows) {
+    tops.push(tops.at(-1)! + CARD.height + ROW_GAP + ARC_STEP + levels * (GROUP_HEADER + GROUP_PAD));
+    put(nodes, tops.length - 1, start ?? measures.margin);
+  }
+  const bus = shape.side.length > 0 && tops.length === depth + 1 ? 2 * ARC_STEP : MARGIN;
+  return { width, height: tops.at(-1)! + CARD.height + bus + levels * GROUP_PAD, at, row, tops, sideInBottomRow };
 }
 
 const run = (count: number, gap: number): number => (count > 0 ? count * CARD.width + (count - 1) * gap : 0);
 
-/** Offset of each row's outermost card from the outer margin: a step in from the row above, whose ends do not count. */
-function offsets(rows: readonly (readonly number[])[], pitch: number, isEnd: (node: number) => boolean): number[] {
-  const starts: number[] = [];
-  let next = 0;
-  for (const nodes of rows) {
-    starts.push(next);
-    if (nodes.length > 0)
-      next +=
-        Math.max(
-          0,
-          nodes.findIndex((node) => !isEnd(node)),
-        ) *
-          pitch +
-        STEP;
-  }
-  return starts;
+/** The hub stands under the first stage after the inputs: there its bus passes between the arm's first rows. */
+export function hubColumn(shape: UShape): number {
+  return Math.max(firstCall(shape, shape.left[0]!), shape.side.length - 1);
 }
 
-function measure(shape: UShape, room: RowRoom, spare: number): UPlaces {
-  const frames = Math.max(0, ...room.frames);
-  const gap = GAP + (frames > 0 ? 2 * frames * GROUP_PAD - GAP / 2 : 0);
-  const margin = MARGIN + frames * GROUP_PAD;
-  const pitch = CARD.width + gap;
-  const outer = shape.right.map((nodes) => nodes.slice().reverse());
-  const isEnd = (node: number): boolean => shape.ends.has(node);
-  const [left, right] = [offsets(shape.left, pitch, isEnd), offsets(outer, pitch, isEnd)];
-  const reach = shape.left.map(
-    (nodes, level) => left[level]! + run(nodes.length, gap) + right[level]! + run(outer[level]!.length, gap),
+const firstCall = (shape: UShape, nodes: readonly number[]): number =>
+  Math.max(
+    0,
+    nodes.findIndex((node) => !shape.ends.has(node)),
   );
-  const width =
-    2 * margin +
-    Math.max(...reach.map((both) => both + BRIDGE + frames * 2 * GROUP_PAD), run(shape.bottom.length, gap)) +
-    spare;
-  const at = new Map<number, Point>();
-  const row = new Map<number, number>();
-  const tops = rowTops(shape, room);
-  const put = (node: number, level: number, x: number): void => {
-    at.set(node, { x: Math.round(x), y: tops[level]! });
-    row.set(node, level);
+
+type Put = (nodes: readonly number[], level: number, start: number) => void;
+
+/** Returns the width. */
+function placeArms(shape: UShape, { gap, pitch, margin, levels }: Measures, spare: number, put: Put): number {
+  const outer = shape.right.map((nodes) => nodes.slice().reverse());
+  // Offset of a row's outermost card: a step in from the row above, whose inputs and outputs do not count.
+  const offsets = (rows: readonly (readonly number[])[]): number[] => {
+    let next = 0;
+    return rows.map((nodes) => {
+      const start = next;
+      if (nodes.length > 0) next += firstCall(shape, nodes) * pitch + STEP;
+      return start;
+    });
   };
+  const [left, right] = [offsets(shape.left), offsets(outer)];
+  const reach = shape.left.map((nodes, level) => {
+    const arms = left[level]! + run(nodes.length, gap) + right[level]! + run(outer[level]!.length, gap);
+    return arms + BRIDGE + 2 * levels * GROUP_PAD;
+  });
+  const width = 2 * margin + Math.max(...reach, run(shape.bottom.length, gap)) + spare;
   shape.left.forEach((nodes, level) => {
-    nodes.forEach((node, index) => {
-      put(node, level, margin + left[level]! + index * pitch);
-    });
-    outer[level]!.forEach((node, index) => {
-      put(node, level, width - margin - right[level]! - index * pitch - CARD.width);
-    });
+    put(nodes, level, margin + left[level]!);
+    put(shape.right[level]!, level, width - margin - right[level]! - run(outer[level]!.length, gap));
   });
-  const depth = shape.left.length;
-  const bottom = (width - run(shape.bottom.length, gap)) / 2;
-  shape.bottom.forEach((node, index) => {
-    put(node, depth, bottom + index * pitch);
-  });
-  const sideEnd = margin + run(shape.side.length, gap);
-  const sideInBottomRow = sideEnd + STEP <= bottom;
-  const below = [
-    shape.side.length > 0 && !sideInBottomRow ? shape.side : [],
-    ...chunks(shape.isolated, Math.floor((width - 2 * margin + gap) / pitch)),
-  ];
-  if (sideInBottomRow)
-    shape.side.forEach((node, index) => {
-      put(node, depth, margin + index * pitch);
-    });
-  let last = depth;
-  for (const nodes of below) {
-    if (nodes.length === 0) continue;
-    last++;
-    tops[last] = tops[last - 1]! + CARD.height + ROW_GAP + ARC_STEP;
-    nodes.forEach((node, index) => {
-      put(node, last, margin + index * pitch);
-    });
-  }
-  const bus = shape.side.length > 0 && last === depth ? 2 * ARC_STEP : MARGIN;
-  return { width, height: tops[last]! + CARD.height + bus + frames * GROUP_PAD, at, row, tops, sideInBottomRow };
+  return width;
 }
 
+/** Arcs and turns lie over the cards, frames around them. */
 function rowTops(shape: UShape, room: RowRoom): number[] {
   const tops: number[] = [];
   for (let level = 0; level <= shape.left.length; level++) {
-    const arcs = room.arcs[level] ?? 0;
+    const lines = room.lines[level] ?? 0;
     const frames = (room.frames[level] ?? 0) * (GROUP_HEADER + GROUP_PAD);
-    const above = frames + (arcs > 0 ? (arcs - 1) * ARC_STEP : 0);
-    const first = MARGIN + (arcs > 0 ? ARC_STEP : 0);
-    tops.push(level === 0 ? first + above : tops[level - 1]! + CARD.height + ROW_GAP + above);
+    const feet = room.levels * GROUP_PAD;
+    if (level === 0) tops.push(MARGIN + lines * ARC_STEP + frames);
+    else {
+      const between = Math.max(ROW_GAP, (lines + 1) * ARC_STEP) + frames + feet;
+      tops.push(tops[level - 1]! + CARD.height + between);
+    }
   }
   return tops;
 }
 
-function chunks(nodes: readonly number[], size: number): (readonly number[])[] {
-  const rows: (readonly number[])[] = [];
-  for (let index = 0; index < nodes.length; index += size) rows.push(nodes.slice(index, index + size));
+function chunks(nodes: readonly number[], size: number): { nodes: readonly number[]; start?: number }[] {
+  const rows: { nodes: readonly number[]; start?: number }[] = [];
+  for (let index = 0; index < nodes.length; index += size) rows.push({ nodes: nodes.slice(index, index + size) });
   return rows;
 }
