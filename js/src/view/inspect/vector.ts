@@ -152,9 +152,29 @@ function vectorFacts({ lens, name }: VectorSource, reading: Reading, { column }:
   return rows;
 }
 
+/** Says to the readout where the reader is, from a move in `body` until the focus leaves it. */
+function probe({ leaf, spot }: VectorSource, { value, exact }: Reading, body: HTMLElement, end: AbortSignal): void {
+  const touched = signal(false);
+  // The charts keep their keys to themselves, so they are heard on the way down.
+  for (const type of ["pointerdown", "keydown"]) on(body, type, () => (touched.value = true), end, { capture: true });
+  on(body, "focusout", () => (touched.value = false), end);
+  const held = leaf.context.view.probe;
+  let said = false;
+  watch(end, () => {
+    if (!touched.value) {
+      if (said) held.value = null;
+      said = false;
+      return;
+    }
+    said = true;
+    const place = { stage: leaf.stage, leaf: leaf.name, part: "", position: [spot.value.column] };
+    held.value = { ...place, value: value.value, exact: exact.value };
+  });
+}
+
 export function vectorScope(source: VectorSource, end: AbortSignal): readonly Child[] {
   const { leaf, lens, stage, spot } = source;
-  const { widget, view } = leaf.context;
+  const { widget } = leaf.context;
   const size = [1, lens.length] as const;
   const ask = computed(() => askWhole(leaf, size, {}));
   const coded = computed(() => codedOverview(leaf.summary.value, null));
@@ -168,26 +188,8 @@ export function vectorScope(source: VectorSource, end: AbortSignal): readonly Ch
     const cut = { sample: widget.overview.value?.sample ?? 0, item: null, column: spot.value.column };
     return activation(stage.id, leaf.name, stage.leaves) + indexText(lens, leaf.summary.value.shape, cut);
   });
-  const touched = signal(false);
-  watch(end, () => {
-    // Only a reader's own move goes to the readout.
-    const shown = {
-      stage: leaf.stage,
-      leaf: leaf.name,
-      part: "",
-      position: [spot.value.column],
-      value: value.value,
-      exact: exact.value,
-    };
-    if (touched.value) view.probe.value = shown;
-  });
   const body = html("div", { class: "nf-i-vector" });
-  for (const [type, now] of [
-    ["pointerdown", true],
-    ["keydown", true],
-    ["focusout", false],
-  ] as const)
-    on(body, type, () => (touched.value = now), end);
+  probe(source, reading, body, end);
   const whole = { start: signal(0), count: lens.length, label: "All values" };
   body.append(barChart(source, reading, whole, end));
   if (lens.length > 2 * WINDOW) {
