@@ -13,21 +13,25 @@ from typing import Any
 
 import torch
 from torch import nn
-from torch.nn.parameter import UninitializedTensorMixin
 
 from ..errors import StateWarning
 from .conditions import Conditions, TrainingMode, record_conditions, training_flags, under
-from .state import ModelState
+from .hooks import hooked
+from .state import LAZY, ModelState, children, named_modules, own_parameters
 
 __all__ = [
     "Conditions",
     "ModelState",
     "TrainingMode",
     "borrowed",
+    "children",
+    "hooked",
+    "named_modules",
     "needs_grad",
+    "own_parameters",
     "record_conditions",
-    "runnable",
     "run",
+    "runnable",
     "without_stopping",
 ]
 
@@ -46,11 +50,11 @@ def borrowed(model: nn.Module, conditions: Conditions) -> Iterator[ModelState]:
     One borrower at a time per model: others wait. Warns with `StateWarning` about what could not be put back.
     """
     with _LOCKS.setdefault(model, threading.RLock()), ExitStack() as stack:
-        state = ModelState(model)
+        state = ModelState(model, grads=conditions.grad)
         stack.callback(_give_back, state)
         stack.enter_context(_eager_compilation())
         stack.enter_context(under(conditions))
-        stack.enter_context(training_flags(model, conditions.flags))
+        stack.enter_context(training_flags([module for _, module in state.modules], conditions.flags))
         yield state
 
 
@@ -75,7 +79,7 @@ def needs_grad(error: BaseException) -> bool:
 
 def runnable(model: nn.Module) -> nn.Module:
     """The model to run: itself, or, when it has lazy parameters, a copy, so that the user's stays lazy."""
-    if any(isinstance(t, UninitializedTensorMixin) for t in (*model.parameters(), *model.buffers())):
+    if any(isinstance(t, LAZY) for t in (*model.parameters(), *model.buffers())):
         warnings.warn(
             "The model has lazy modules that have not seen an input: a copy was initialised and is shown. "
             "Run the model once to initialise your own, then look again.",

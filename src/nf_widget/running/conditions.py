@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import random
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
 import torch
 from torch import Tensor, nn
+
+from .state import named_modules
 
 TrainingMode = Literal["eval", "keep"]
 # Hooks add about three frames to each module call; a model nested to the limit must still run.
@@ -52,9 +55,14 @@ class Conditions:
     flags: tuple[bool, ...]
 
 
-def record_conditions(model: nn.Module, device: torch.device, training: TrainingMode, grad: bool) -> Conditions:
+def record_conditions(
+    model: nn.Module,
+    device: torch.device,
+    training: TrainingMode,
+    grad: bool,  # noqa: FBT001
+) -> Conditions:
     """The present conditions. In `"eval"` mode every flag is False, in `"keep"` as the user has it."""
-    modules = list(model.modules())
+    modules = [module for _, module in named_modules(model)]
     flags = tuple(m.training for m in modules) if training == "keep" else (False,) * len(modules)
     kinds = dict.fromkeys(("cpu", device.type))
     return Conditions(
@@ -75,10 +83,9 @@ def under(conditions: Conditions) -> Iterator[None]:
         stack.callback(set_random_state, random_state(conditions.device))
         stack.callback(torch.set_default_dtype, torch.get_default_dtype())
         stack.callback(sys.setrecursionlimit, sys.getrecursionlimit())
-        if not torch.cuda.is_available():
-            stack.enter_context(_interpreter_state())
+        stack.enter_context(_interpreter_state())
         if torch.is_inference_mode_enabled():
-            stack.enter_context(torch.inference_mode(False))
+            stack.enter_context(torch.inference_mode(mode=False))
         stack.enter_context(torch.set_grad_enabled(conditions.grad))
         for autocast in conditions.autocast:
             present = _autocast(autocast.device)
@@ -100,9 +107,9 @@ def under(conditions: Conditions) -> Iterator[None]:
 
 
 @contextmanager
-def training_flags(model: nn.Module, flags: tuple[bool, ...]) -> Iterator[None]:
-    """Give each module its flag, and afterwards its own back. `train()` and `eval()` are never called: models override them."""
-    modules = list(model.modules())
+def training_flags(modules: Sequence[nn.Module], flags: tuple[bool, ...]) -> Iterator[None]:
+    """Give each module its flag, and afterwards its own back. `train()` and `eval()` are never called: models override
+    them."""
     before = [m.training for m in modules]
     changed = [(m, old) for m, old, new in zip(modules, before, flags, strict=True) if old != new]
     try:
@@ -120,7 +127,7 @@ def random_state(device: torch.device) -> RandomState:
     states = {"cpu": torch.get_rng_state()}
     for name, (read, _) in _accelerators(device).items():
         states[name] = read()
-    return RandomState(MappingProxyType(states), random.getstate(), np.random.get_state())
+    return RandomState(MappingProxyType(states), random.getstate(), np.random.get_state())  # noqa: NPY002
 
 
 def set_random_state(state: RandomState) -> None:
@@ -129,17 +136,14 @@ def set_random_state(state: RandomState) -> None:
         if name != "cpu":
             _accelerators(torch.device(name.split(":")[0]))[name][1](tensor)
     random.setstate(state.python)
-    np.random.set_state(state.numpy)
+    np.random.set_state(state.numpy)  # noqa: NPY002
 
 
 def _accelerators(device: torch.device) -> dict[str, tuple[Callable[[], Tensor], Callable[[Tensor], None]]]:
     """Reader and writer of each generator of the device's kind."""
     if device.type == "cuda":
         return {
-            f"cuda:{i}": (
-                lambda i=i: torch.cuda.get_rng_state(i),
-                lambda state, i=i: torch.cuda.set_rng_state(state, i),
-            )
+            f"cuda:{i}": (partial(torch.cuda.get_rng_state, i), partial(torch.cuda.set_rng_state, device=i))
             for i in range(torch.cuda.device_count())
         }
     if device.type == "mps":

@@ -8,19 +8,22 @@ Attributes and the containers that they hold are copied shallowly.
 from __future__ import annotations
 
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Callable
+from operator import is_
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn.parameter import UninitializedTensorMixin
+from torch.nn.parameter import UninitializedBuffer, UninitializedParameter
 
-_CONTAINERS: tuple[type, ...] = (list, dict, set, OrderedDict, defaultdict, deque)
-_OPAQUE = (
-    str, bytes, int, float, complex, bool, type(None), type, ModuleType, FunctionType, BuiltinFunctionType, MethodType,
-    Tensor, nn.Module, torch.dtype, torch.device, torch.Size, np.ndarray, np.generic,
+LAZY = (UninitializedParameter, UninitializedBuffer)
+_CONTAINERS: frozenset[type] = frozenset((list, dict, set, OrderedDict, defaultdict, deque))
+_PLAIN: frozenset[type] = frozenset(
+    (bool, int, float, complex, str, bytes, type(None), type, FunctionType, MethodType, torch.dtype)
+)
+_OPAQUE: tuple[type, ...] = (
+    *_PLAIN, ModuleType, BuiltinFunctionType, Tensor, nn.Module, torch.device, torch.Size, np.ndarray, np.generic,
 )  # fmt: skip
 _SCAN = 10_000
 _OBJECTS = 20_000
@@ -30,96 +33,117 @@ _DEPTH = 3
 
 
 class ModelState:
-    """A snapshot of `model`, taken when made. `restore()` puts everything back and names what it could not."""
+    """A snapshot of `model`, taken when made. `restore()` puts everything back and names what it could not.
 
-    def __init__(self, model: nn.Module) -> None:
-        self._undo: list[Callable[[], None]] = []
+    `modules` are (path, module), each module once, as in `named_modules()`. With `grads`, gradients are cloned too,
+    since a forward that runs a backward adds to them in place.
+    """
+
+    def __init__(self, model: nn.Module, *, grads: bool = False) -> None:
+        self.modules = named_modules(model)
         self._seen: set[int] = set()
         self._generators: list[tuple[torch.Generator, Tensor]] = []
         self._attributes: list[tuple[dict[str, Any], dict[str, Any]]] = []
         self._containers: list[tuple[Any, Any]] = []
+        self._empty: list[Any] = []
         self._tensors: dict[int, tuple[str, Tensor]] = {}
-        self._clones: dict[int, Tensor] = {}
-        self._kept: dict[int, tuple[Tensor, Tensor]] = {}
-        self._parameters = [
-            (name, p, _version(p), p.requires_grad, p.grad, None if p.grad is None else _version(p.grad))
-            for name, p in model.named_parameters()
-        ]
-        for name, module in model.named_modules():
-            self._look_into_module(name, module)
-        parameters = {id(p) for _, p, *_ in self._parameters}
-        self._versions = {key: _version(t) for key, (_, t) in self._tensors.items() if key not in parameters}
-        self._clone_tensors()
+        self._clones: dict[int, tuple[Tensor, Tensor]] = {}
+        self._kept: dict[int, tuple[Tensor, Tensor, Tensor]] = {}
+        self._parameters: dict[int, _Parameter] = {}
+        with torch.no_grad(), torch._C.DisableTorchFunction():
+            for name, module in self.modules:
+                self._look_into_module(name, module, grads=grads)
+            self._versions = {
+                key: _version(tensor) for key, (_, tensor) in self._tensors.items() if key not in self._parameters
+            }
+            self._clone_tensors()
 
     def keep(self, tensor: Tensor) -> None:
-        """Remember this tensor's storage and values: it is about to be written to."""
-        if id(tensor) not in self._kept and id(tensor) not in self._clones and not tensor.is_meta:
-            with torch.no_grad(), torch._C.DisableTorchFunction():
-                self._kept[id(tensor)] = (tensor, tensor.detach().clone())
+        """Remember this tensor's memory and its values: they are about to be overwritten, or exchanged."""
+        if id(tensor) in self._kept or id(tensor) in self._clones or tensor.is_meta or isinstance(tensor, LAZY):
+            return
+        with torch.no_grad(), torch._C.DisableTorchFunction():
+            self._kept[id(tensor)] = (tensor, tensor.detach(), tensor.detach().clone())
+
+    def parameters(self) -> list[Tensor]:
+        return [parameter.tensor for parameter in self._parameters.values()]
 
     def tensors(self) -> list[Tensor]:
         """Parameters, buffers, and the tensors held by attributes and their containers."""
-        return [p for _, p, *_ in self._parameters] + [tensor for _, tensor in self._tensors.values()]
+        return self.parameters() + [tensor for _, tensor in self._tensors.values()]
 
     def written(self) -> tuple[str, ...]:
         """Names of the parameters that a pass wrote to."""
-        return tuple(name for name, p, version, *_ in self._parameters if _version(p) != version)
+        with torch._C.DisableTorchFunction():
+            return tuple(p.name for p in self._parameters.values() if p.is_written() or id(p.tensor) in self._kept)
 
     def restore(self) -> tuple[str, ...]:
         """Put everything back. Returns the names of what could not be."""
-        lost = [name for name, p, version, *_ in self._parameters if _version(p) != version and id(p) not in self._kept]
-        lost += [
-            name
-            for key, (name, t) in self._tensors.items()
-            if key in self._versions and _version(t) != self._versions[key] and key not in self._clones
-        ]
         with torch.no_grad(), torch._C.DisableTorchFunction():
+            lost = [p.name for p in self._parameters.values() if p.is_written() and id(p.tensor) not in self._kept]
+            lost += [
+                self._tensors[key][0]
+                for key, version in self._versions.items()
+                if key not in self._clones and _version(self._tensors[key][1]) != version
+            ]
             self._restore_tensors()
         for live, saved in self._attributes:
-            if len(live) != len(saved) or any(live.get(key, saved) is not value for key, value in saved.items()):
+            if not _holds_the_same(live, saved):
                 live.clear()
                 live.update(saved)
+        for container in self._empty:
+            if container:
+                container.clear()
         for live, saved in self._containers:
             _restore_container(live, saved)
         for generator, state in self._generators:
             generator.set_state(state)
-        for _, parameter, _, requires_grad, grad, _ in self._parameters:
-            if parameter.requires_grad != requires_grad:
-                parameter.requires_grad_(requires_grad)
-            if parameter.grad is not grad:
-                parameter.grad = grad
+        for parameter in self._parameters.values():
+            parameter.restore()
         return tuple(lost)
 
     def _restore_tensors(self) -> None:
-        for tensor, kept in self._kept.values():
-            if tensor.data_ptr() != kept.data_ptr() and tensor.shape == kept.shape:
-                tensor.copy_(kept)
-            else:
-                tensor.data = kept
-        for key, clone in self._clones.items():
-            name, tensor = self._tensors[key]
-            version = self._versions[key]
-            if version is None or _version(tensor) != version:
+        for tensor, memory, values in self._kept.values():
+            memory.copy_(values)
+            if tensor.data_ptr() != memory.data_ptr() or tensor.shape != memory.shape:
+                tensor.data = memory
+        for key, (memory, clone) in self._clones.items():
+            tensor, version = self._tensors[key][1], self._versions[key]
+            if tensor.layout == torch.strided and tensor.data_ptr() != memory.data_ptr():  # `.data` was exchanged
+                _inference_safe_copy(memory, clone)
+                tensor.data = memory
+            elif version is None or _version(tensor) != version:
                 if tensor.shape != clone.shape:
                     tensor.resize_(clone.shape)
                 _inference_safe_copy(tensor, clone)
 
-    def _look_into_module(self, name: str, module: nn.Module) -> None:
+    def _look_into_module(self, name: str, module: nn.Module, *, grads: bool) -> None:
         prefix = f"{name}." if name else ""
+        for key, parameter in own_parameters(module):
+            if id(parameter) not in self._parameters:
+                self._parameters[id(parameter)] = _Parameter(prefix + key, parameter, grads=grads)
         if isinstance(module, torch.jit.ScriptModule):
             for key, buffer in module.named_buffers(recurse=False):
                 self._tensors[id(buffer)] = (prefix + key, buffer)
             return
         attributes = module.__dict__
-        self._attributes.append((attributes, dict(attributes)))
-        for key, value in attributes.items():
-            if key != "_parameters":
+        saved = attributes.copy()
+        self._attributes.append((attributes, saved))
+        for key, value in saved.items():
+            kind = type(value)
+            if kind in _PLAIN:
+                continue
+            if kind in _CONTAINERS and not value:
+                self._empty.append(value)
+            elif key in ("_parameters", "_modules"):
+                self._containers.append((value, value.copy()))
+            else:
                 self._look_at(value, prefix + key.removeprefix("_"))
-            elif value:
-                self._containers.append((value, dict(value)))
 
     def _look_at(self, value: Any, name: str, depth: int = 0) -> None:
         kind = type(value)
+        if kind in _PLAIN:
+            return
         if kind in _CONTAINERS:
             self._look_into_container(value, name, depth)
         elif isinstance(value, Tensor):
@@ -132,19 +156,21 @@ class ModelState:
         elif depth < _DEPTH and not isinstance(value, _OPAQUE) and self._is_new(value):
             attributes = getattr(value, "__dict__", None)
             if type(attributes) is dict:
-                self._attributes.append((attributes, dict(attributes)))
+                self._attributes.append((attributes, attributes.copy()))
                 for key, item in attributes.items():
                     self._look_at(item, f"{name}.{key}", depth + 1)
 
     def _look_into_container(self, value: Any, name: str, depth: int) -> None:
         if not self._is_new(value):
             return
-        self._containers.append((value, value.copy()))
-        if not value or len(value) > _SCAN:
+        if not value:
+            self._empty.append(value)
             return
-        items = value.items() if isinstance(value, dict) else enumerate(value)
-        for key, item in items:
-            if type(item) not in (int, float, str, bool):
+        self._containers.append((value, value.copy()))
+        if len(value) > _SCAN:
+            return
+        for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+            if type(item) not in _PLAIN:
                 self._look_at(item, f"{name}.{key}", depth)
 
     def _is_new(self, value: Any) -> bool:
@@ -155,20 +181,74 @@ class ModelState:
 
     def _clone_tensors(self) -> None:
         room = _CLONE_BYTES
-        with torch.no_grad(), torch._C.DisableTorchFunction():
-            for key, (_, tensor) in self._tensors.items():
-                if key not in self._versions or tensor.is_meta or isinstance(tensor, UninitializedTensorMixin):
-                    continue
-                size = tensor.element_size() * tensor.numel() if tensor.layout == torch.strided else 0
-                if size <= room:
-                    room -= size
-                    self._clones[key] = tensor.detach().clone()
+        for key, (_, tensor) in self._tensors.items():
+            if key not in self._versions or tensor.is_meta or isinstance(tensor, LAZY):
+                continue
+            size = tensor.element_size() * tensor.numel() if tensor.layout == torch.strided else 0
+            if size <= room:
+                room -= size
+                memory = tensor.detach()
+                self._clones[key] = (memory, memory.clone())
+
+
+class _Parameter:
+    """A parameter as it was. Its values are not copied."""
+
+    __slots__ = ("_grad", "_grad_values", "_requires_grad", "_version", "name", "tensor")
+
+    def __init__(self, name: str, tensor: Tensor, *, grads: bool) -> None:
+        self.name = name
+        self.tensor = tensor
+        self._version = _version(tensor)
+        self._requires_grad = tensor.requires_grad
+        self._grad = tensor.grad
+        self._grad_values = self._grad.clone() if grads and self._grad is not None else None
+
+    def is_written(self) -> bool:
+        return _version(self.tensor) != self._version
+
+    def restore(self) -> None:
+        if self.tensor.requires_grad != self._requires_grad:
+            self.tensor.requires_grad_(self._requires_grad)
+        if self.tensor.grad is not self._grad:
+            self.tensor.grad = self._grad
+        if self._grad is not None and self._grad_values is not None:
+            with torch.no_grad():
+                self._grad.copy_(self._grad_values)
+
+
+def named_modules(model: nn.Module) -> list[tuple[str, nn.Module]]:
+    """As `model.named_modules()`, which takes time that grows with the square of the depth."""
+    found: list[tuple[str, nn.Module]] = []
+    seen: set[int] = set()
+    stack: list[tuple[str, nn.Module]] = [("", model)]
+    while stack:
+        path, module = stack.pop()
+        if id(module) in seen:
+            continue
+        seen.add(id(module))
+        found.append((path, module))
+        prefix = f"{path}." if path else ""
+        stack.extend(reversed([(prefix + name, child) for name, child in children(module)]))
+    return found
+
+
+def children(module: nn.Module) -> list[tuple[str, nn.Module]]:
+    """Like `module.named_children()`, which leaves out the second name of a module that has two."""
+    return [(name, child) for name, child in module._modules.items() if child is not None]  # noqa: SLF001
+
+
+def own_parameters(module: nn.Module) -> list[tuple[str, nn.Parameter]]:
+    """Its own, not those of the modules inside."""
+    return [(name, p) for name, p in module._parameters.items() if p is not None]  # noqa: SLF001
 
 
 def _version(tensor: Tensor) -> int | None:
     """None where torch keeps no count (inference tensors)."""
-    with torch._C.DisableTorchFunction():
-        return None if tensor.is_inference() else tensor._version
+    try:
+        return tensor._version
+    except RuntimeError:
+        return None
 
 
 def _inference_safe_copy(tensor: Tensor, clone: Tensor) -> None:
@@ -180,15 +260,17 @@ def _inference_safe_copy(tensor: Tensor, clone: Tensor) -> None:
         tensor.copy_(clone)
 
 
+def _holds_the_same(live: dict[Any, Any], saved: dict[Any, Any]) -> bool:
+    return len(live) == len(saved) and all(map(is_, live.values(), saved.values())) and live.keys() == saved.keys()
+
+
 def _restore_container(live: Any, saved: Any) -> None:
     if isinstance(live, dict):
-        same = len(live) == len(saved) and all(
-            a is b and live[a] is saved[b] for a, b in zip(live, saved, strict=True)
-        )
+        same = _holds_the_same(live, saved) and list(live) == list(saved)
     elif isinstance(live, set):
         same = live == saved
     else:
-        same = len(live) == len(saved) and all(a is b for a, b in zip(live, saved, strict=True))
+        same = len(live) == len(saved) and all(map(is_, live, saved))
     if same:
         return
     live.clear()

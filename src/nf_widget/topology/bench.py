@@ -47,7 +47,11 @@ class _NothingToPerturb(Exception):  # noqa: N818 - no error: there is an input 
 
 
 class Bench:
-    """Runs a model again and again under the same conditions, its stages held."""
+    """Runs a model again and again under the same conditions, its stages held.
+
+    `entangled`: memory that a stage passes on, as it got it, is written to later. Then there is no one way of holding
+    that stage: apart, the write is missed elsewhere; in memory, what others had made of it is lost.
+    """
 
     def __init__(
         self,
@@ -68,7 +72,7 @@ class Bench:
         self._values: list[tuple[str, Any]] | None = None
         self._unstable: dict[Way, frozenset[StageId]] = {}
         self._given: dict[StageId, Given] = {}
-        self._rewritten_later = False
+        self.entangled = False
         self._recorded = self._record()
         for trial in range(_LOOKS):
             if self._ambiguous:
@@ -76,7 +80,7 @@ class Bench:
         self._ways = [
             Way(whole, apart)
             for whole in ((True, False) if self._ambiguous else (True,))
-            for apart in ((True, False) if self._rewritten_later else (True,))
+            for apart in ((True, False) if self.entangled else (True,))
         ]
 
     @property
@@ -136,7 +140,7 @@ class Bench:
         forward = Forward(self._model, self._stages, visit, look=True)
         with self._ready() as (args, kwargs, _), forward.watched():
             outputs = _copies(run(self._model, args, kwargs))
-            self._rewritten_later = written_since(kept)
+            self.entangled = written_since(kept)
         return _Run(forward.order, frozenset(), outputs)
 
     def _see_again(self, trial: int) -> None:

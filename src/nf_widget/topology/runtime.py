@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from torch import nn
 
 from nf_widget.errors import TopologyError
-from nf_widget.records import CallId, Edge, Op, OpId, Selection, StageId, TensorSpec, Trace
+from nf_widget.records import Edge, Op, OpId, Selection, StageId, TensorSpec, Trace
 
 from .stages import stage_boxes
 from .strategy import Setting
@@ -25,8 +25,7 @@ def runtime_edges(
         raise TopologyError("This model's forward could not be run with the dataflow tracer.")
     walk = _Walk.over(trace, selection)
     boxes = stage_boxes(trace, selection)
-    by_call = {box.call: box.id for box in boxes if box.call is not None}
-    received = _received(trace, walk.owner, by_call)
+    received = _received(trace, walk.owner)
     edges: list[Edge] = []
     for box in boxes:
         if box.kind == "output":
@@ -38,9 +37,7 @@ def runtime_edges(
     return tuple(edges)
 
 
-def _received(
-    trace: Trace, owner: list[StageId | None], by_call: dict[CallId, StageId]
-) -> dict[StageId, tuple[list[OpId], list[OpId]]]:
+def _received(trace: Trace, owner: list[StageId | None]) -> dict[StageId, tuple[list[OpId], list[OpId]]]:
     """For each stage the parents outside it of its ops: of ops that were seen, and of ops that are assumed."""
     found: dict[StageId, tuple[list[OpId], list[OpId]]] = defaultdict(lambda: ([], []))
     for op in trace.ops:

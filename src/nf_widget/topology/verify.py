@@ -81,7 +81,7 @@ def verify(  # noqa: PLR0917 - what a flow owns, in the order in which it was ma
     sources = [stage.id for stage in graph.stages if stage.kind != "output"]
     edges = {(edge.source, edge.target): edge.evidence for edge in graph.edges}
     verdicts = _Verdicts(edges=frozenset(edges), inferred=frozenset(p for p, e in edges.items() if e == "inferred"))
-    verdicts.unstable = bench.unstable
+    verdicts.unstable, verdicts.entangled = bench.unstable, bench.entangled
     for source in sources:
         explained = frozenset(target for begin, target in edges if begin == source) | verdicts.unstable
         for trial in range(trials):
@@ -94,6 +94,7 @@ class _Verdicts:
     edges: frozenset[Pair]
     inferred: frozenset[Pair]
     unstable: frozenset[StageId] = frozenset()
+    entangled: bool = False
     changed: set[Pair] = field(default_factory=set)
     sure: set[Pair] = field(default_factory=set)
     by_value: set[Pair] = field(default_factory=set)
@@ -109,15 +110,19 @@ class _Verdicts:
     def verification(self, trials: int) -> Verification:
         changed = self.changed
         silent = self.edges - changed
-        untested = {p for p in silent - self.inferred if p[0] not in self.tried or p[1] in self.unstable}
+        unjudged = {
+            (source, target)
+            for source, target in silent - self.inferred
+            if self.entangled or source not in self.tried or target in self.unstable
+        }
         extra = changed - self.edges
         return Verification(
             edges=len(self.edges),
             confirmed=len(self.edges & changed),
             trials=trials,
-            without_influence=tuple(sorted(silent - self.inferred - untested)),
+            without_influence=tuple(sorted(silent - self.inferred - unjudged)),
             unexplained=tuple(sorted(extra & self.sure)),
-            undecided=tuple(sorted(untested | (extra - self.sure))),
+            undecided=tuple(sorted(unjudged | (extra - self.sure))),
             unconfirmed=tuple(sorted(silent & self.inferred)),
             by_value=tuple(sorted(self.by_value - changed - self.edges)),
         )

@@ -2,75 +2,87 @@
 
 from __future__ import annotations
 
+import itertools
+import threading
 import weakref
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
-from torch import Tensor
+from torch import Tensor, nn
 
 from ..nested import reachable
 from ..records import CallId, Evidence, Leaf, ModuleCall, Op, OpId, OpKind, TensorSpec
 from .storage import Provenance
 
+# (class name, parameter count, detail) of a module
+Facts: TypeAlias = "Callable[[str, nn.Module], tuple[str, int, str]]"
+_Entry: TypeAlias = "tuple[str, OpKind, CallId | None, tuple[OpId, ...], tuple[TensorSpec, ...], str, Evidence]"
+
 
 @dataclass(slots=True)
 class OpenCall:
-    """A call under way. `first_op` is the id that the next op had when it started."""
+    """A call under way. `first_op` is the id that the next op had when it started; `handled` the exception that was
+    being handled then."""
 
     id: CallId
     path: str
     index: int
-    type_name: str
+    module: nn.Module
     parent: CallId | None
-    parameter_count: int
-    detail: str
     first_op: int
-    inputs: tuple[Leaf, ...] = ()
+    inputs: tuple[Leaf, ...]
+    handled: BaseException | None
     outputs: tuple[Leaf, ...] = ()
-    received: frozenset[int] = frozenset()
     finished: bool = False
 
-    def closed(self) -> ModuleCall:
-        return ModuleCall(
-            id=self.id,
-            path=self.path,
-            index=self.index,
-            type_name=self.type_name,
-            parent=self.parent,
-            inputs=self.inputs,
-            outputs=self.outputs,
-            parameter_count=self.parameter_count,
-            finished=self.finished,
-            detail=self.detail,
-        )
 
-
-@dataclass(slots=True)
-class _Entry:
-    name: str
-    kind: OpKind
-    call: CallId | None
-    parents: tuple[OpId, ...]
-    outputs: tuple[TensorSpec, ...]
-    detail: str
-    evidence: Evidence
-
-
-@dataclass(slots=True)
 class Book:
-    calls: list[OpenCall] = field(default_factory=list)
-    stack: list[OpenCall] = field(default_factory=list)
-    provenance: Provenance = field(default_factory=Provenance)
-    _entries: list[_Entry] = field(default_factory=list)
-    _specs: dict[tuple[Any, ...], TensorSpec] = field(default_factory=dict)
-    _exits: dict[CallId | None, list[OpId]] = field(default_factory=lambda: defaultdict(list))
-    _suspects: list[tuple[weakref.ref[Tensor], OpId]] = field(default_factory=list)
+    """Several threads may write at once: ids come from counters, entries go to dictionaries by id."""
+
+    def __init__(self) -> None:
+        self.provenance = Provenance()
+        self._ops: dict[OpId, _Entry] = {}
+        self._calls: dict[CallId, OpenCall] = {}
+        self._op_ids, self._call_ids = itertools.count(), itertools.count()
+        self._home = threading.get_ident()
+        self._stacks: dict[int, list[OpenCall]] = {self._home: []}
+        self._specs: dict[tuple[Any, ...], TensorSpec] = {}
+        self._exits: dict[CallId | None, list[OpId]] = defaultdict(list)
+        self._suspects: list[tuple[weakref.ref[Tensor], OpId]] = []
 
     @property
-    def next_op(self) -> int:
-        return len(self._entries)
+    def stack(self) -> list[OpenCall]:
+        """Open calls of this thread, innermost last."""
+        return self._stacks.setdefault(threading.get_ident(), [])
+
+    @property
+    def innermost(self) -> OpenCall | None:
+        """A thread that the forward started works for the call that is open in the thread of the forward."""
+        stack = self._stacks.get(threading.get_ident()) or self._stacks[self._home]
+        return stack[-1] if stack else None
+
+    def at_home(self) -> bool:
+        """Whether this is the thread of the forward."""
+        return threading.get_ident() == self._home
+
+    def open(
+        self, path: str, index: int, module: nn.Module, inputs: tuple[Leaf, ...], handled: BaseException | None
+    ) -> None:
+        above = self.innermost
+        call = OpenCall(
+            CallId(next(self._call_ids)),
+            path,
+            index,
+            module,
+            None if above is None else above.id,
+            len(self._ops),
+            inputs,
+            handled,
+        )
+        self._calls[call.id] = call
+        self.stack.append(call)
 
     def op(
         self,
@@ -78,26 +90,31 @@ class Book:
         kind: OpKind,
         parents: tuple[OpId, ...],
         made: Sequence[Tensor],
+        *,
         detail: str = "",
         evidence: Evidence = "traced",
     ) -> OpId:
         """Write one op down, as of the innermost open call. Returns its id."""
-        call = self.stack[-1].id if self.stack else None
-        self._entries.append(
-            _Entry(name, kind, call, parents, tuple(self.spec(t) for t in made), detail, evidence)
-        )
-        return OpId(len(self._entries) - 1)
+        above = self.innermost
+        op = OpId(next(self._op_ids))
+        call = None if above is None else above.id
+        self._ops[op] = (name, kind, call, parents, tuple([self.spec(t) for t in made]), detail, evidence)
+        return op
 
     def sources(self, tensors: Iterable[Tensor]) -> tuple[OpId, ...]:
         """Ops that the values of `tensors` come from, without repetition, oldest first."""
         found: list[OpId] = []
-        for tensor in tensors:
-            known = self.provenance.sources(tensor)
-            found += self._appeared(tensor) if known is None else known
+        for tensor in self.provenance.parents(tensors, found):
+            if self.provenance.adopt(tensor):
+                self.provenance.parents((tensor,), found)
+            else:
+                found.append(self._appeared(tensor))
         return tuple(found) if len(found) < 2 else tuple(sorted(set(found)))
 
     def leaves(self, value: Any) -> tuple[Leaf, ...]:
         """Every tensor in `value`, also in the attributes of objects, with its spec and sources."""
+        if type(value) is Tensor:
+            return (Leaf("", self.spec(value), self.sources((value,))),)
         return tuple(Leaf(path, self.spec(t), self.sources((t,))) for path, t in reachable(value))
 
     def exit(self, operands: Iterable[Tensor]) -> None:
@@ -109,53 +126,94 @@ class Book:
         return tuple(sorted(set(self._exits.get(self._here(), ()))))
 
     def spec(self, tensor: Tensor) -> TensorSpec:
-        key = (tensor.shape, tensor.dtype, tensor.device) if not tensor.is_nested else ("nested", tensor.dtype)
+        try:
+            key: tuple[Any, ...] = (tensor.shape, tensor.dtype, tensor.device)
+        except RuntimeError:  # nested tensors have no shape
+            key = ((int(tensor.size(0)),), tensor.dtype, tensor.device)
         spec = self._specs.get(key)
         if spec is None:
-            shape = tuple(int(n) for n in tensor.shape) if not tensor.is_nested else (int(tensor.size(0)),)
-            spec = TensorSpec(shape, str(tensor.dtype).removeprefix("torch."), str(tensor.device))
+            shape = tuple(int(n) for n in key[0])
+            spec = TensorSpec(shape, str(key[1]).removeprefix("torch."), str(key[2]))
             self._specs[key] = spec
         return spec
 
-    def suspects(self) -> list[tuple[weakref.ref[Tensor], OpId]]:
-        return self._suspects
+    def suspects(self) -> bool:
+        """Whether a tensor that appeared from nowhere is still alive."""
+        return any(tensor() is not None for tensor, _ in self._suspects)
 
     def settle(self) -> None:
         """Call when every tensor of the pass has been let go: a suspect that still lives was there before the pass."""
         for tensor, op in self._suspects:
             if tensor() is not None:
-                entry = self._entries[op]
-                entry.kind, entry.parents, entry.evidence, entry.name = "constant", (), "traced", "constant"
+                _, _, call, _, outputs, detail, _ = self._ops[op]
+                self._ops[op] = ("constant", "constant", call, (), outputs, detail, "traced")
         self._suspects.clear()
         self.provenance.close()
 
     def ops(self) -> tuple[Op, ...]:
-        return tuple(
-            Op(OpId(i), e.name, e.kind, e.call, e.parents, e.outputs, e.detail, e.evidence)
-            for i, e in enumerate(self._entries)
-        )
+        return tuple([Op(OpId(i), *self._ops[OpId(i)]) for i in range(len(self._ops))])
+
+    def calls(self, facts: Facts) -> tuple[ModuleCall, ...]:
+        found: list[ModuleCall] = []
+        for index in range(len(self._calls)):
+            call = self._calls[CallId(index)]
+            type_name, count, detail = facts(call.path, call.module)
+            found.append(
+                ModuleCall(
+                    call.id,
+                    call.path,
+                    call.index,
+                    type_name,
+                    call.parent,
+                    call.inputs,
+                    call.outputs,
+                    count,
+                    call.finished,
+                    detail,
+                )
+            )
+        return tuple(found)
+
+    def unfinished(self, module: nn.Module) -> OpenCall | None:
+        """The last call of `module` that did not finish."""
+        for call in reversed(self._calls.values()):
+            if call.module is module and not call.finished:
+                return call
+        return None
 
     def _here(self) -> CallId | None:
-        return self.stack[-1].id if self.stack else None
+        above = self.innermost
+        return None if above is None else above.id
 
-    def _appeared(self, tensor: Tensor) -> tuple[OpId, ...]:
-        """A tensor that no op was seen to make: the innermost call made it, out of what it was given.
+    def _appeared(self, tensor: Tensor) -> OpId:
+        """A tensor that no op was seen to make: the innermost call made it, out of what it was given and what it had
+        computed and not used yet.
 
         Memory that torch does not own (NumPy's) came through Python, so only what left for Python counts.
         """
         parents = set(self.exits())
-        if self.stack and not _is_foreign(tensor):
-            parents.update(op for leaf in self.stack[-1].inputs for op in leaf.ops)
+        foreign = _is_foreign(tensor)
+        if not foreign:
+            parents |= self._at_hand()
         op = self.op(
-            "opaque" if not _is_foreign(tensor) else "from_numpy",
-            "opaque",
-            tuple(sorted(parents)),
-            (tensor,),
-            evidence="inferred",
+            "from_numpy" if foreign else "opaque", "opaque", tuple(sorted(parents)), (tensor,), evidence="inferred"
         )
         self.provenance.tag(tensor, op)
         self._suspects.append((weakref.ref(tensor), op))
-        return (op,)
+        return op
+
+    def _at_hand(self) -> set[OpId]:
+        call = self.innermost
+        if call is None:
+            return set()
+        used: set[OpId] = set()
+        made: list[OpId] = []
+        for index in range(call.first_op, len(self._ops)):
+            entry = self._ops[OpId(index)]
+            used.update(entry[3])
+            if entry[1] != "constant":
+                made.append(OpId(index))
+        return {op for leaf in call.inputs for op in leaf.ops} | {op for op in made if op not in used}
 
 
 def _is_foreign(tensor: Tensor) -> bool:

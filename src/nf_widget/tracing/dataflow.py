@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from ..functions import (
+    DIVIDES,
     EXITS,
     FIRST_ONLY,
     LIKE,
@@ -18,13 +20,33 @@ from ..functions import (
     PAIRWISE,
     PROPERTIES,
     RETURNS,
+    SHOWN,
     detail_of,
     name_of,
     written_name,
 )
 from ..nested import reachable
-from ..records import OpId
+from ..records import OpId, OpKind
 from .book import Book
+from .storage import address
+
+_AUGMENTED = frozenset(f"__i{word}__" for word in (
+    "add", "sub", "mul", "truediv", "div", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift",
+))  # fmt: skip
+_CONTAINERS = (list, tuple, dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    """What is known of one torch function, looked up once a pass."""
+
+    name: str
+    shown: str
+    ignored: bool
+    may_write: bool
+    foreach: bool
+    sets_data: bool
+    iterates: bool
 
 
 class DataflowTracer(TorchFunctionMode):
@@ -34,147 +56,186 @@ class DataflowTracer(TorchFunctionMode):
         super().__init__()
         self._book = book
         self._on_write = on_write
+        self._rules: dict[Any, _Rule] = {}
 
     def __torch_function__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
+        rule = self._rules.get(func)
+        if rule is None:
+            rule = self._rules[func] = _rule(func)
         kwargs = kwargs or {}
-        name: str = getattr(func, "__name__", "")
-        if name in METADATA or (name == "__get__" and name_of(func) in PROPERTIES):
+        if rule.ignored:
             return func(*args, **kwargs)
-        if types:
-            return self._guarded(func, name, args, kwargs)
-        operands = _tensors(args, kwargs)
-        versions = self._before(func, name, operands, kwargs)
-        result = func(*args, **kwargs)
-        self._after(func, name, args, kwargs, operands, versions, result)
-        return result
+        return self._guarded(rule, func, args, kwargs) if types else self._seen(rule, func, args, kwargs)
 
-    def _guarded(self, func: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _seen(self, rule: _Rule, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        operands = _tensors(args, kwargs)
+        versions = self._before(rule, operands, kwargs)
+        result = func(*args, **kwargs)
+        if rule.iterates:  # the pieces are seen before they are handed out
+            result = list(result)
+        self._after(rule, args, kwargs, operands, versions=versions, result=result)
+        return iter(result) if rule.iterates else result
+
+    def _guarded(self, rule: _Rule, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """For tensor subclasses: their own handler sees the call, and none of our bookkeeping."""
         with torch._C.DisableTorchFunctionSubclass():
             operands = _tensors(args, kwargs)
-            versions = self._before(func, name, operands, kwargs)
+            versions = self._before(rule, operands, kwargs)
         result = func(*args, **kwargs)
         with torch._C.DisableTorchFunctionSubclass():
-            self._after(func, name, args, kwargs, operands, versions, result)
-        return result
+            if rule.iterates:
+                result = list(result)
+            self._after(rule, args, kwargs, operands, versions=versions, result=result)
+        return iter(result) if rule.iterates else result
 
-    def _before(self, func: Any, name: str, operands: list[Tensor], kwargs: dict[str, Any]) -> list[int]:
-        may_write = name[-1:] == "_" and (name[-2:] != "__" or name == "__setitem__" or name_of(func) == "data")
-        if operands and (may_write or "out" in kwargs or kwargs.get("inplace")):
-            for tensor in operands if "out" in kwargs or name.startswith("_foreach") else operands[:1]:
+    # The functions in which an op runs: their locals `rule` and `operands` say which, when it raises.
+    RUNS = (_seen, _guarded)
+
+    def _before(self, rule: _Rule, operands: list[Tensor], kwargs: dict[str, Any]) -> list[int]:
+        if operands and (rule.may_write or (kwargs and ("out" in kwargs or kwargs.get("inplace")))):
+            for tensor in operands if rule.foreach or "out" in kwargs else operands[:1]:
                 self._on_write(tensor)
-        return [-1 if t.is_inference() else t._version for t in operands]
+        try:
+            return [t._version for t in operands]
+        except RuntimeError:  # inference tensors keep none
+            return [-1 if t.is_inference() else t._version for t in operands]
 
     def _after(
         self,
-        func: Any,
-        name: str,
+        rule: _Rule,
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
         operands: list[Tensor],
+        *,
         versions: list[int],
         result: Any,
     ) -> None:
-        written = [t for t, v in zip(operands, versions, strict=True) if (-1 if t.is_inference() else t._version) != v]
-        if operands and not name.startswith("_foreach_"):
-            named = _written_by_name(name, operands, kwargs)
-            if not written and operands[0].is_inference():
-                written = named
-            elif len(written) > 1 and named:
-                written = _without_neighbours(written, named)
-        if name == "__set__" and name_of(func) == "data" and len(args) == 2:
-            self._book.provenance.tag(args[0], self._record(func, name, args, kwargs, operands[1:], (args[0],)))
-        elif written:
-            self._wrote(func, name, args, kwargs, operands, written, result)
+        written = _written(rule, operands, versions, kwargs)
+        if written:
+            self._wrote(rule, args, kwargs, operands, written=written, result=result)
+        elif rule.sets_data:
+            self._book.provenance.tag(args[0], self._record(rule, args, kwargs, operands[1:], made=(args[0],)))
         elif isinstance(result, Tensor):
-            if not any(result is t for t in operands):
-                op = self._record(func, name, args, kwargs, _read(name, operands), (result,))
-                self._book.provenance.tag(result, op)
-        elif name in EXITS:
+            for tensor in operands:
+                if tensor is result:  # passed on as it is
+                    return
+            op = self._record(rule, args, kwargs, _read(rule.name, operands), made=(result,))
+            self._book.provenance.tag(result, op)
+        elif rule.name in EXITS:
             self._book.exit(operands)
-        elif isinstance(result, (tuple, list, dict)):
-            self._results(func, name, args, kwargs, operands, result)
+        elif isinstance(result, _CONTAINERS):
+            self._results(rule, args, kwargs, operands, result)
 
     def _results(
-        self,
-        func: Any,
-        name: str,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        operands: list[Tensor],
-        result: Any,
+        self, rule: _Rule, args: tuple[Any, ...], kwargs: dict[str, Any], operands: list[Tensor], result: Any
     ) -> None:
         """Several results. A result that is an operand passed on keeps its own history."""
         made = [t for _, t in reachable(result) if not any(t is operand for operand in operands)]
         if not made:
             return
-        if (name in PAIRWISE or name.startswith("_foreach_")) and len(operands) % len(made) == 0:
+        name = rule.name
+        if (name in PAIRWISE or rule.foreach) and len(operands) % len(made) == 0:
             for index, tensor in enumerate(made):
-                read = operands[index :: len(made)]
-                self._book.provenance.tag(tensor, self._record(func, name, args, kwargs, read, (tensor,)))
+                self._made(rule, args, kwargs, operands[index :: len(made)], made=(tensor,))
         elif name == "multi_head_attention_forward" and len(made) == 2:
             # The weights come from query and key; only the first result reads the value.
-            value = operands[2]
+            self._made(rule, args, kwargs, operands, made=made[:1])
             weights = [t for i, t in enumerate(operands) if i != 2 or any(t is o for o in operands[:2])]
-            self._book.provenance.tag(made[0], self._record(func, name, args, kwargs, operands, (made[0],)))
-            read = weights if value is not operands[0] else operands
-            self._book.provenance.tag(made[1], self._record(func, name, args, kwargs, read, (made[1],)))
+            self._made(rule, args, kwargs, weights, made=made[1:])
+        elif (name in DIVIDES or rule.iterates) and self._book.provenance.any_write:
+            for tensor in made:  # each shows its own part of memory, which others may have written to
+                self._made(rule, args, kwargs, operands, made=(tensor,))
         else:
-            op = self._record(func, name, args, kwargs, _read(name, operands), tuple(made))
-            for tensor in made:
-                self._book.provenance.tag(tensor, op)
+            self._made(rule, args, kwargs, _read(name, operands), made=made)
+
+    def _made(
+        self,
+        rule: _Rule,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        read: list[Tensor],
+        *,
+        made: Sequence[Tensor],
+    ) -> None:
+        op = self._record(rule, args, kwargs, read, made=made)
+        for tensor in made:
+            self._book.provenance.tag(tensor, op)
 
     def _wrote(
         self,
-        func: Any,
-        name: str,
+        rule: _Rule,
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
         operands: list[Tensor],
+        *,
         written: list[Tensor],
         result: Any,
     ) -> None:
         """In-place ops, `out=`, item assignment, and functions with side effects on an operand."""
-        if name.startswith("_foreach_"):
-            count = len(written)
+        provenance = self._book.provenance
+        if rule.foreach:
             for index, tensor in enumerate(written):
-                op = self._record(func, name, args, kwargs, operands[index::count], (tensor,), kind="write")
-                self._book.provenance.write(tensor, op, None)
+                op = self._record(rule, args, kwargs, operands[index :: len(written)], made=(tensor,), kind="write")
+                provenance.write(tensor, op, None)
             return
-        target = _item(args) if name == "__setitem__" else None
+        target = _item(args) if rule.name == "__setitem__" else None
+        read = operands
         if "out" in kwargs:
             read = _tensors(args, {key: value for key, value in kwargs.items() if key != "out"})
-        elif name in OVERWRITE or target is not None:
+        elif rule.name in OVERWRITE or target is not None:
             read = operands[1:]
-        else:
-            read = operands
-        op = self._record(func, name, args, kwargs, read, tuple(written), kind="write")
+        op = self._record(rule, args, kwargs, read, made=written, kind="write")
         for tensor in written:
-            self._book.provenance.write(tensor, op, target)
+            provenance.write(tensor, op, target)
         for _, tensor in reachable(result):
             if not any(tensor is w for w in written):
-                self._book.provenance.tag(tensor, op)
+                provenance.tag(tensor, op)
 
     def _record(
         self,
-        func: Any,
-        name: str,
+        rule: _Rule,
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
         read: list[Tensor],
-        made: tuple[Tensor, ...],
-        kind: Any = "call",
+        *,
+        made: Sequence[Tensor],
+        kind: OpKind = "call",
     ) -> OpId:
         book = self._book
-        parents = book.sources(read)
-        if not parents and name in RETURNS:
+        parents = self._parents(read, made) if book.provenance.any_write and kind == "call" else book.sources(read)
+        if not parents and rule.name in RETURNS:
             parents = book.exits()
             if parents:
-                return book.op(written_name(name), kind, parents, made, evidence="inferred")
-        shown = name_of(func) if name in ("__get__", "__set__") else written_name(name)
-        return book.op(shown, kind, parents, made, detail=detail_of(name, args, kwargs))
+                return book.op(rule.shown, kind, parents, made, evidence="inferred")
+        detail = detail_of(rule.name, args, kwargs) if rule.name in SHOWN else ""
+        return book.op(rule.shown, kind, parents, made, detail=detail)
+
+    def _parents(self, read: list[Tensor], made: Sequence[Tensor]) -> tuple[OpId, ...]:
+        """A view of memory that was written to reads only the part that it shows."""
+        book = self._book
+        if read and len(made) == 1:
+            seen = book.provenance.view_parents(made[0], read[0])
+            if seen is not None:
+                return tuple(sorted({*seen, *book.sources(read[1:])}))
+        return book.sources(read)
+
+
+def _rule(func: Any) -> _Rule:
+    name: str = getattr(func, "__name__", "") or type(func).__name__
+    is_property = name in ("__get__", "__set__")
+    in_place = name.endswith("_") and not name.endswith("__")
+    sets_data = name == "__set__" and name_of(func) == "data"
+    return _Rule(
+        name=name,
+        shown=name_of(func) if is_property else "unbind" if name == "__iter__" else written_name(name),
+        ignored=name in METADATA or (name == "__get__" and name_of(func) in PROPERTIES),
+        may_write=in_place or name == "__setitem__" or name in _AUGMENTED or sets_data,
+        foreach=name.startswith("_foreach_"),
+        sets_data=sets_data,
+        iterates=name in ("__iter__", "__reversed__"),
+    )
 
 
 def _read(name: str, operands: list[Tensor]) -> list[Tensor]:
@@ -198,46 +259,51 @@ def _item(args: tuple[Any, ...]) -> Tensor | None:
     return part
 
 
-def _written_by_name(name: str, operands: list[Tensor], kwargs: dict[str, Any]) -> list[Tensor]:
-    """Inference tensors keep no version: believe the name."""
+def _written(rule: _Rule, operands: list[Tensor], versions: list[int], kwargs: dict[str, Any]) -> list[Tensor]:
+    """The operands that were written to: their version says so."""
+    try:
+        changed = [t for t, version in zip(operands, versions, strict=True) if t._version != version]
+    except RuntimeError:
+        changed = [t for t, v in zip(operands, versions, strict=True) if not t.is_inference() and t._version != v]
+        if not changed and operands[0].is_inference():  # no versions there: the function's name is believed
+            return _named_written(rule, operands, kwargs)
+    if len(changed) > 1 and not rule.foreach:
+        named = _named_written(rule, operands, kwargs)
+        if named:  # views of one tensor count their versions together: only the named ones were written to
+            memory = {address(t) for t in named}
+            return [t for t in changed if any(t is n for n in named) or address(t) not in memory]
+    return changed
+
+
+def _named_written(rule: _Rule, operands: list[Tensor], kwargs: dict[str, Any]) -> list[Tensor]:
     if "out" in kwargs:
         out = kwargs["out"]
         return [out] if isinstance(out, Tensor) else list(out)
-    in_place = name == "__setitem__" or (name.endswith("_") and not name.endswith("__")) or kwargs.get("inplace") is True
-    return operands[:1] if in_place else []
-
-
-def _without_neighbours(written: list[Tensor], named: list[Tensor]) -> list[Tensor]:
-    """Views of one tensor count their versions together: of those, only the named ones were written to."""
-    memory = {_storage(t) for t in named}
-    return [t for t in written if any(t is n for n in named) or _storage(t) not in memory]
-
-
-def _storage(tensor: Tensor) -> int:
-    try:
-        return int(tensor.untyped_storage()._cdata)
-    except (RuntimeError, NotImplementedError):
-        return id(tensor)
+    return operands[:1] if rule.may_write or kwargs.get("inplace") is True else []
 
 
 def _tensors(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Tensor]:
     found: list[Tensor] = []
-    for value in args:
-        if isinstance(value, Tensor):
+    for value in (*args, *kwargs.values()) if kwargs else args:
+        kind = type(value)
+        # `isinstance` is slow to say no: torch has its own for tensors.
+        if kind is Tensor or kind is nn.Parameter:
             found.append(value)
-        elif isinstance(value, (list, tuple, dict)):
-            found += _inner(value)
-    for value in kwargs.values():
-        if isinstance(value, Tensor):
+        elif kind in _PLAIN:
+            continue
+        elif isinstance(value, Tensor):
             found.append(value)
-        elif isinstance(value, (list, tuple, dict)):
+        elif isinstance(value, _CONTAINERS):
             found += _inner(value)
     return found
+
+
+_PLAIN = frozenset((int, float, bool, str, type(None), slice, type(Ellipsis), torch.dtype, torch.device, torch.Size))
 
 
 def _inner(value: Any) -> Iterator[Tensor]:
     for item in value.values() if isinstance(value, dict) else value:
         if isinstance(item, Tensor):
             yield item
-        elif isinstance(item, (list, tuple, dict)):
+        elif isinstance(item, _CONTAINERS):
             yield from _inner(item)

@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn.parameter import UninitializedTensorMixin
+from torch.nn.parameter import UninitializedParameter
+
+from ..running import children, own_parameters
 
 
-def describe(module: nn.Module) -> tuple[str, int, str]:
-    """(class name, parameter count with everything inside, detail such as `"3×3 /2"`)."""
-    return type_name(module), parameter_count(module), _detail(module)
+class Describer:
+    """(class name, parameter count with everything inside, detail such as `"3×3 /2"`) for the modules of a model."""
+
+    def __init__(self, modules: Sequence[tuple[str, nn.Module]]) -> None:
+        self._counts = _counts([module for _, module in modules])
+        self._known: dict[str, tuple[str, int, str]] = {}
+
+    def __call__(self, path: str, module: nn.Module) -> tuple[str, int, str]:
+        known = self._known.get(path)
+        if known is None:
+            count = self._counts.get(id(module))
+            count = parameter_count(module) if count is None else count
+            known = self._known[path] = (type_name(module), count, _detail(module))
+        return known
 
 
 def type_name(module: nn.Module) -> str:
@@ -21,14 +35,34 @@ def type_name(module: nn.Module) -> str:
 
 
 def parameter_count(module: nn.Module) -> int:
-    """Elements of all parameters; packed (quantised) weights are counted where they can be unpacked."""
-    count = sum(p.numel() for p in module.parameters() if not isinstance(p, UninitializedTensorMixin))
-    for part in module.modules():
-        weight = getattr(part, "weight", None)
-        if callable(weight) and not isinstance(weight, nn.Module):
-            packed: Any = weight()
-            count += packed.numel() if isinstance(packed, Tensor) else 0
-    return count
+    """Elements of all parameters, each counted once; packed (quantised) weights where they can be unpacked."""
+    count = sum(p.numel() for p in module.parameters() if not isinstance(p, UninitializedParameter))
+    return count + sum(_packed(part) for part in module.modules())
+
+
+def _counts(modules: Sequence[nn.Module]) -> dict[int, int]:
+    """Parameter counts of all modules by their `id`, summed from the leaves up; empty where anything is shared."""
+    counts: dict[int, int] = {}
+    seen: set[int] = set()
+    links = parameters = 0
+    for module in reversed(modules):
+        own = [p for _, p in own_parameters(module)]
+        parameters += len(own)
+        seen.update(map(id, own))
+        count = sum(p.numel() for p in own if not isinstance(p, UninitializedParameter)) + _packed(module)
+        for _, child in children(module):
+            links += 1
+            count += counts.get(id(child), 0)
+        counts[id(module)] = count
+    return counts if links == len(modules) - 1 and parameters == len(seen) else {}
+
+
+def _packed(module: nn.Module) -> int:
+    unpack: Any = getattr(type(module), "weight", None)
+    if not callable(unpack):
+        return 0
+    unpacked: Any = unpack(module)
+    return unpacked.numel() if isinstance(unpacked, Tensor) else 0
 
 
 def _detail(module: nn.Module) -> str:

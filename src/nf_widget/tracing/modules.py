@@ -2,97 +2,93 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 
-from ..nested import given, reachable, replace
-from ..records import CallId
+from ..nested import replace
+from ..running.hooks import hooked
 from .book import Book, OpenCall
-from .describe import describe
+from .dataflow import DataflowTracer
 
 
 @contextmanager
-def watched_modules(model: nn.Module, book: Book) -> Iterator[None]:
-    """Hooks on every module of `model` for the length of the body. They come after the user's own hooks."""
-    watch = _Watch(model, book)
-    handles: list[Any] = []
-    try:
-        scripted: dict[nn.Module, str] = {}
-        for path, module in model.named_modules():
-            if isinstance(module, torch.jit.ScriptModule):
-                scripted[module] = path
-                continue
-            handles.append(module.register_forward_pre_hook(partial(watch.enter, path), with_kwargs=True))
-            handles.append(module.register_forward_hook(watch.leave, always_call=True))
-        if scripted:
-            handles.append(register_module_forward_pre_hook(partial(_enter_scripted, watch, scripted)))
-            handles.append(register_module_forward_hook(partial(_leave_scripted, watch, scripted), always_call=True))
+def watched_modules(
+    modules: Sequence[tuple[str, nn.Module]], book: Book, tracer: DataflowTracer | None
+) -> Iterator[None]:
+    """Hooks on all of `modules` for the length of the body. They come after the user's own hooks.
+
+    `tracer` is entered in the threads that the forward starts, for the length of the calls that run there.
+    """
+    watch = _Watch(book, tracer)
+    with hooked(modules, watch.enter, watch.leave):
         yield
-    finally:
-        for handle in handles:
-            handle.remove()
 
 
 class _Watch:
-    def __init__(self, model: nn.Module, book: Book) -> None:
-        self._model = model
+    def __init__(self, book: Book, tracer: DataflowTracer | None) -> None:
         self._book = book
+        self._tracer = tracer
         self._counts: dict[str, int] = {}
-        self._facts: dict[str, tuple[str, int, str]] = {}
 
     def enter(self, path: str, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        index = self._counts.get(path, 0)
+        self._counts[path] = index + 1
+        book = self._book
         with torch._C.DisableTorchFunction():
-            book = self._book
-            received = given(args, kwargs)
-            index = self._counts.get(path, 0)
-            self._counts[path] = index + 1
-            if path not in self._facts:
-                self._facts[path] = describe(module)
-            type_name, parameter_count, detail = self._facts[path]
-            parent = book.stack[-1].id if book.stack else None
-            inputs = book.leaves(received)
-            call = OpenCall(
-                CallId(len(book.calls)), path, index, type_name, parent, parameter_count, detail, book.next_op, inputs
-            )
-            book.calls.append(call)
-            book.stack.append(call)
+            given = book.leaves(args[0] if len(args) == 1 and not kwargs else _named(args, kwargs))
+        # A mode holds for its own thread only.
+        if self._tracer is not None and not book.at_home() and not book.stack:
+            self._tracer.__enter__()  # type: ignore[no-untyped-call]
+        book.open(path, index, module, given, sys.exc_info()[1])
 
-    def leave(self, module: nn.Module, args: tuple[Any, ...], output: Any) -> Any:
+    def leave(self, path: str, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> Any:
         """Closes the call. A tensor that the call did not make but gives out becomes a new alias of itself, so that
         what reads it from here can be told from what reads it elsewhere."""
         book = self._book
-        with torch._C.DisableTorchFunction():
-            call = self._top()
-            if call is None:
+        call = _closing(book.stack, path)
+        if call is None:
+            return None
+        try:
+            if sys.exc_info()[1] is not call.handled:  # an exception ends the call
                 return None
-            if output is None:  # raised, or gives nothing
-                book.stack.pop()
-                return None
-            first = call.first_op
-            own = replace(output, lambda t: self._owned(t, first))
-            call.outputs = book.leaves(own)
             call.finished = True
+            if output is None:
+                return None
+            with torch._C.DisableTorchFunction():
+                if kwargs and isinstance(module, torch.jit.ScriptModule):  # `enter` was not told of them
+                    call.inputs = book.leaves(_named(args, kwargs))
+                own = replace(output, lambda t: self._own(t, call.first_op))
+                call.outputs = book.leaves(own)
+            return own if own is not output else None
+        finally:
             book.stack.pop()
-        return own if own is not output else None
+            if self._tracer is not None and not book.at_home() and not book.stack:
+                self._tracer.__exit__(None, None, None)  # type: ignore[no-untyped-call]
 
-    def _top(self) -> OpenCall | None:
-        return self._book.stack[-1] if self._book.stack else None
-
-    def _owned(self, tensor: Tensor, first_op: int) -> Tensor:
+    def _own(self, tensor: Tensor, first_op: int) -> Tensor:
         book = self._book
         sources = book.sources((tensor,))
-        if sources and all(op >= first_op for op in sources):
+        if sources and sources[0] >= first_op:
             return tensor
         op = book.op("identity", "identity", sources, (tensor,))
         alias = _alias(tensor)
         book.provenance.tag(alias, op)
         return alias
+
+
+def _closing(stack: list[OpenCall], path: str) -> OpenCall | None:
+    """The open call of this path, brought to the top; None where the call was never opened, since a hook of the user's
+    raised before ours. Calls above it ended by what is no `Exception`, which hooks are not told of."""
+    if not any(call.path == path for call in stack):
+        return None
+    while stack[-1].path != path:
+        stack.pop()
+    return stack[-1]
 
 
 def _alias(tensor: Tensor) -> Tensor:
@@ -106,17 +102,6 @@ def _alias(tensor: Tensor) -> Tensor:
     return alias
 
 
-def _enter_scripted(watch: _Watch, scripted: dict[nn.Module, str], module: nn.Module, args: tuple[Any, ...]) -> None:
-    if module in scripted:
-        watch.enter(scripted[module], module, args, {})
-
-
-def _leave_scripted(
-    watch: _Watch, scripted: dict[nn.Module, str], module: nn.Module, args: tuple[Any, ...], output: Any
-) -> Any:
-    return watch.leave(module, args, output) if module in scripted else None
-
-
-def parameter_tensors(value: Any) -> list[Tensor]:
-    """The tensors in `value`, in order."""
-    return [tensor for _, tensor in reachable(value)]
+def _named(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """One container whose paths read well."""
+    return {**{str(i): arg for i, arg in enumerate(args)}, **kwargs}

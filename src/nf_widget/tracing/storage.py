@@ -1,15 +1,15 @@
 """Which op a tensor's value came from, through views and in-place writes.
 
 A tensor is tagged with the op that made it. Tags are looked up by `id`, and believed only while the weak reference
-beside them still leads to that very tensor: ids of freed tensors come back. Storages carry the list of writes to
-them, so that a write through one view reaches every other view that overlaps it, and nothing else.
+beside them still leads to that very tensor: ids of freed tensors come back. Memory that is written to gets a history,
+so that a write through one view reaches every other view that overlaps it, and nothing else.
 """
 
 from __future__ import annotations
 
 import weakref
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
@@ -18,36 +18,30 @@ from torch import Tensor
 from ..records import OpId
 
 # (first byte, bytes per element, sizes, strides in bytes)
-Region = tuple[int, int, tuple[int, ...], tuple[int, ...]]
+Region: TypeAlias = tuple[int, int, tuple[int, ...], tuple[int, ...]]
+# The op that made a tensor's value (None for a constant), beside a weak reference to the tensor.
+Tag: TypeAlias = "tuple[weakref.ref[Tensor], OpId | None]"
+# What wrote to a piece of memory, and where (None where that is unknown), oldest first.
+History: TypeAlias = "list[tuple[OpId, Region | None]]"
+
 _OVERLAP_WORK = 10_000
 _PRUNE_EVERY = 8_192
 
 
-@dataclass(slots=True)
-class Storage:
-    """`weak` is a C++ weak pointer: it keeps the address from being used again. `origin` made the storage."""
-
-    weak: int
-    origin: OpId | None
-    writes: list[tuple[OpId, Region | None]] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class Tag:
-    tensor: weakref.ref[Tensor]
-    op: OpId | None
-    storage: Storage | None
-
-
 class Provenance:
-    """Tags of tensors and histories of storages during one pass. Call `close` when done."""
+    """Tags of tensors and histories of memory during one pass. Call `close` when done."""
 
     def __init__(self) -> None:
         self._constants: dict[int, Tensor] = {}
-        self._any_write = False
+        self._constant_memory: set[int] | None = None
         self._tags: dict[int, Tag] = {}
-        self._storages: dict[int, Storage] = {}
+        # Beside each history a C++ weak pointer, which keeps the key from being used for other memory.
+        self._histories: dict[int, tuple[int, History]] = {}
         self._next_prune = _PRUNE_EVERY
+
+    @property
+    def any_write(self) -> bool:
+        return bool(self._histories)
 
     def constants(self, tensors: Iterable[Tensor]) -> None:
         """These were there before the pass, and outlive it: they come from nothing until something writes to them."""
@@ -55,98 +49,128 @@ class Provenance:
 
     def tag(self, tensor: Tensor, op: OpId | None) -> None:
         """`tensor`'s present value comes from `op`; None for a constant."""
-        self._tags[id(tensor)] = Tag(weakref.ref(tensor), op, self._storage(tensor, op))
-        if len(self._tags) > self._next_prune:
+        tags = self._tags
+        tags[id(tensor)] = (weakref.ref(tensor), op)
+        if len(tags) > self._next_prune:
             self._prune()
 
-    def sources(self, tensor: Tensor) -> tuple[OpId, ...] | None:
-        """Ops that the value of `tensor` comes from; empty for a constant, None for a tensor never seen."""
-        tag = self._tags.get(id(tensor))
-        if tag is not None and tag.tensor() is tensor:
-            storage, op = tag.storage, tag.op
-        elif id(tensor) in self._constants:
-            storage, op = self._known_storage(tensor) if self._any_write else None, None
-        else:
-            storage = self._known_storage(tensor)
-            if storage is None:
-                return None
-            op = storage.origin
-        if storage is None or not storage.writes:
-            return () if op is None else (op,)
-        return _after_writes(op, storage.writes, tensor)
+    def parents(self, tensors: Iterable[Tensor], found: list[OpId]) -> list[Tensor]:
+        """Add to `found` the ops that the values of `tensors` come from. Returns the tensors never seen before."""
+        unknown: list[Tensor] = []
+        tags, constants, histories = self._tags, self._constants, self._histories
+        for tensor in tensors:
+            tag = tags.get(id(tensor))
+            if tag is not None and tag[0]() is tensor:
+                op = tag[1]
+            elif id(tensor) in constants:
+                op = None
+            else:
+                unknown.append(tensor)
+                continue
+            if histories:
+                found += self._with_writes(tensor, op, tensor)
+            elif op is not None:
+                found.append(op)
+        return unknown
+
+    def view_parents(self, view: Tensor, base: Tensor) -> list[OpId] | None:
+        """Ops that the values in `view` come from, if it shows memory of `base` that was written to; else None."""
+        history = self._history(view)
+        if history is None or address(base) != address(view):
+            return None
+        tag = self._tags.get(id(base))
+        return _after_writes(tag[1] if tag is not None and tag[0]() is base else None, history, view)
+
+    def adopt(self, tensor: Tensor) -> bool:
+        """Tag a tensor never seen before that shows memory which is known. Whether it does."""
+        memory = address(tensor)
+        if not memory:
+            return False
+        if self._constant_memory is None:
+            self._constant_memory = {address(constant) for constant in self._constants.values()}
+        if memory in self._constant_memory:
+            self.tag(tensor, None)
+            return True
+        made = [op for reference, op in self._tags.values() if address(reference()) == memory]
+        if made:
+            self.tag(tensor, min((op for op in made if op is not None), default=None))
+        return bool(made)
 
     def write(self, tensor: Tensor, op: OpId, target: Tensor | None) -> None:
         """`op` wrote to `tensor`, or to the part of it that the view `target` shows."""
-        self._any_write = True
-        storage = self._storage(tensor, None)
-        if storage is None:
+        memory = address(tensor)
+        if not memory:
             self.tag(tensor, op)
             return
+        known = self._tags.get(id(tensor))
         if target is None:
-            self._tags[id(tensor)] = Tag(weakref.ref(tensor), op, storage)
-        elif id(tensor) not in self._tags:
-            self._tags[id(tensor)] = Tag(weakref.ref(tensor), None, storage)
+            self.tag(tensor, op)
+        elif known is None or known[0]() is not tensor:
+            self.tag(tensor, None)
+        if memory not in self._histories:
+            self._histories[memory] = (tensor.untyped_storage()._weak_ref(), [])  # type: ignore[assignment]
+        history = self._histories[memory][1]
         region = _region(tensor if target is None else target)
-        if storage.writes and region is not None and storage.writes[-1][1] == region:
-            storage.writes.pop()
-        storage.writes.append((op, region))
+        if history and region is not None and history[-1][1] == region:
+            history.pop()
+        history.append((op, region))
 
     def close(self) -> None:
-        for storage in self._storages.values():
-            torch.UntypedStorage._free_weak_ref(storage.weak)
-        self._storages.clear()
+        for weak, _ in self._histories.values():
+            torch.UntypedStorage._free_weak_ref(weak)
+        self._histories.clear()
         self._tags.clear()
         self._constants.clear()
 
-    def _storage(self, tensor: Tensor, op: OpId | None) -> Storage | None:
-        try:
-            untyped = tensor.untyped_storage()
-        except (RuntimeError, NotImplementedError):  # sparse, functorch wrappers: no memory of their own
-            return None
-        key = untyped._cdata
-        storage = self._storages.get(key)
-        if storage is None:
-            storage = self._storages[key] = Storage(untyped._weak_ref(), op)
-        return storage
+    def _with_writes(self, tensor: Tensor, op: OpId | None, shown: Tensor) -> list[OpId]:
+        history = self._history(tensor)
+        if history is None:
+            return [] if op is None else [op]
+        return _after_writes(op, history, shown)
 
-    def _known_storage(self, tensor: Tensor) -> Storage | None:
-        try:
-            return self._storages.get(tensor.untyped_storage()._cdata)
-        except (RuntimeError, NotImplementedError):
-            return None
+    def _history(self, tensor: Tensor) -> History | None:
+        entry = self._histories.get(address(tensor))
+        return None if entry is None else entry[1]
 
     def _prune(self) -> None:
-        self._tags = {key: tag for key, tag in self._tags.items() if tag.tensor() is not None}
-        dead = [key for key, s in self._storages.items() if torch.UntypedStorage._expired(s.weak)]
-        for key in dead:
-            torch.UntypedStorage._free_weak_ref(self._storages.pop(key).weak)
+        self._tags = {key: tag for key, tag in self._tags.items() if tag[0]() is not None}
+        for key in [key for key, (weak, _) in self._histories.items() if torch.UntypedStorage._expired(weak)]:
+            torch.UntypedStorage._free_weak_ref(self._histories.pop(key)[0])
         self._next_prune = max(_PRUNE_EVERY, 2 * len(self._tags))
 
 
-def _after_writes(
-    op: OpId | None, writes: list[tuple[OpId, Region | None]], tensor: Tensor
-) -> tuple[OpId, ...]:
+def address(tensor: Tensor | None) -> int:
+    """Identity of a tensor's memory while it lives; 0 without memory of its own (sparse, functorch wrappers)."""
+    if tensor is None:
+        return 0
+    try:
+        return int(tensor.untyped_storage()._cdata)
+    except (RuntimeError, NotImplementedError):
+        return 0
+
+
+def _after_writes(op: OpId | None, history: History, shown: Tensor) -> list[OpId]:
     found = [] if op is None else [op]
     start = -1 if op is None else op
     region: Region | None = None
-    for write, written in writes:
+    for write, written in history:
         if write <= start:
             continue
-        region = region or _region(tensor)
+        region = region or _region(shown)
         if region is None or written is None:
             found.append(write)
         elif _covers(written, region):
             found = [write]
         elif _overlap(written, region):
             found.append(write)
-    return tuple(dict.fromkeys(found))
+    return list(dict.fromkeys(found))
 
 
 def _region(tensor: Tensor) -> Region | None:
     try:
         size = tensor.element_size()
         return (
-            tensor.storage_offset() * size,
+            int(tensor.storage_offset()) * size,
             size,
             tuple(tensor.shape),
             tuple(stride * size for stride in tensor.stride()),
@@ -187,7 +211,8 @@ def _overlap(a: Region, b: Region) -> bool:
     if a_high <= b_low or b_high <= a_low:
         return False
     try:
-        return bool(np.shares_memory(np.asarray(_Memory(a)), np.asarray(_Memory(b)), max_work=_OVERLAP_WORK))
+        first, second = np.asarray(_Memory(a)), np.asarray(_Memory(b))
+        return bool(np.shares_memory(first, second, max_work=_OVERLAP_WORK))  # type: ignore[arg-type]
     except np.exceptions.TooHardError:
         return True
 
@@ -198,7 +223,7 @@ class _Memory:
     def __init__(self, region: Region) -> None:
         start, size, sizes, strides = region
         # Any base address but 0 will do.
-        self.__array_interface__ = {
+        self.__array_interface__: dict[str, Any] = {
             "version": 3,
             "data": (4096 + start, True),
             "shape": sizes,
