@@ -7,7 +7,6 @@ import type { Status, Wanted } from "../src/protocol";
 import type { Model } from "../src/state";
 import { answer } from "./kernel";
 import { SCENES, type Scene } from "./scenes";
-import "../src/styles.css";
 
 const query = new URLSearchParams(location.search);
 const given = (name: string, otherwise: string): string => query.get(name) ?? otherwise;

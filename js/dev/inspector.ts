@@ -1,5 +1,6 @@
 /**
- * Inspector and slider on a kernel in the page: inspector.html?scene=maps&theme=dark&width=441.
+ * Inspector and slider on a kernel in the page: inspector.html?scene=_blocks.2&theme=dark&width=441, or
+ * ?part=slider&width=760&samples=8&photo=no.
  * Build with `npx esbuild dev/inspector.ts src/styles.css --bundle --format=esm --entry-names=[name] --outdir=<folder>`.
  */
 import type { Picture, StageInfo, Summary } from "../src/protocol";
@@ -135,7 +136,7 @@ function stagesAt(frame: number): Record<string, readonly Shown[]> {
   broken.values[900] = Number.POSITIVE_INFINITY;
   const pair = maps(8, 20, 40, phase);
   return {
-    input: [shown(image, photo(96, phase))],
+    input: [query.get("photo") === "no" ? shown(image) : shown(image, photo(96, phase))],
     stem: [shown(maps(32, 112, 112, phase))],
     "_blocks.2": [shown(maps(24, 56, 56, phase))],
     // Too large to travel whole; slow to make, so only where it is looked at.

@@ -87,7 +87,7 @@ SHOTS: dict[str, tuple[str, int, Act]] = {
 def build(folder: Path) -> None:
     """Bundle the harness into `folder`."""
     target = "--target=es2022,chrome111,firefox113,safari16.4"
-    command = ["npx", "esbuild", "dev/harness.ts", "--bundle", "--format=iife", target, f"--outdir={folder}"]
+    command = ["npx", "esbuild", "harness=dev/harness.ts", "harness=src/styles.css", "--bundle", "--format=iife", target, f"--outdir={folder}"]
     subprocess.run([*command, "--log-level=warning"], cwd=HERE.parent, check=True)
     shutil.copy(HERE / "index.html", folder)
 

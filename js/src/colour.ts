@@ -141,6 +141,8 @@ export function decodeCodes(codes: Uint8Array, low: number, high: number): Float
   return Float32Array.from(codes, (code) => decode(code, low, high));
 }
 
+const EVERY_CODE = Uint8Array.from({ length: 256 }, (_, code) => code);
+
 /** RGBA of 8-bit codes, through the colours of the 256 codes. */
 export function codesToRgba(
   codes: Uint8Array,
@@ -149,13 +151,11 @@ export function codesToRgba(
   table: ColourTable,
   out: Uint8ClampedArray,
 ): void {
-  const every = Uint8Array.from({ length: 256 }, (_, code) => code);
   const colours = new Uint8ClampedArray(256 * 4);
-  floatsToRgba(decodeCodes(every, range.low, range.high), scale, table, colours);
-  for (let i = 0; i < codes.length; i++) {
-    const from = codes[i]! * 4;
-    for (let k = 0; k < 4; k++) out[i * 4 + k] = colours[from + k]!;
-  }
+  floatsToRgba(decodeCodes(EVERY_CODE, range.low, range.high), scale, table, colours);
+  const whole = new Uint32Array(colours.buffer);
+  const pixels = new Uint32Array(out.buffer, out.byteOffset, codes.length);
+  for (let i = 0; i < codes.length; i++) pixels[i] = whole[codes[i]!]!;
 }
 
 /** Relative luminance of WCAG, 0 … 1. */

@@ -136,11 +136,12 @@ class Store implements Interest {
     this.silent.value = false;
     this.#clocks.stop("silent");
     this.#clocks.stop("lost");
-    if (state !== "error" && state !== "stale") return this.#expect();
-    // The same is not asked again before `retry`, but other interest goes out.
-    this.#inFlight = 0;
-    this.#calm();
-    this.#flush();
+    if (state === "error" || state === "stale") {
+      // The same is not asked again before `retry`, but other interest goes out.
+      this.#inFlight = 0;
+      this.#calm();
+      this.#flush();
+    } else this.#expect();
   }
 
   overtaken(wanted: Wanted): void {

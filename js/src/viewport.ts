@@ -52,7 +52,7 @@ export const overlaps = (a: Rect, b: Rect): boolean =>
   a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
 
 /** Centred across, from the top: a trunk starts at the first row even when not all rows fit. */
-export function fit(content: Size, canvas: Size, k: number): Viewport {
+export function centred(content: Size, canvas: Size, k: number): Viewport {
   const x = Math.max(0, (canvas.width - content.width * k) / 2);
   const y = Math.max(0, (canvas.height - content.height * k) / 2);
   return { k, x, y };

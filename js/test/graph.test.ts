@@ -8,7 +8,7 @@ function graph(
   links: readonly Link[],
   more: { groups?: Record<string, string>; inside?: Record<string, string> } = {},
 ): Graph {
-  const ids = [...new Set(links.flatMap(([source, target]) => [source, target]))];
+  const ids = [...new Set(links.flatMap((link) => link.slice(0, 2) as string[]))];
   const stages = ids.map((id, order) => ({
     id,
     kind: "call" as const,

@@ -50,8 +50,8 @@ it("never loses the content", () => {
 
 describe("fitting", () => {
   it("centres what is smaller and starts at the top of what is taller", () => {
-    expect(viewport.fit({ width: 500, height: 200 }, canvas, 1)).toEqual({ k: 1, x: 130, y: 100 });
-    expect(viewport.fit({ width: 760, height: 900 }, canvas, 1)).toEqual({ k: 1, x: 0, y: 0 });
+    expect(viewport.centred({ width: 500, height: 200 }, canvas, 1)).toEqual({ k: 1, x: 130, y: 100 });
+    expect(viewport.centred({ width: 760, height: 900 }, canvas, 1)).toEqual({ k: 1, x: 0, y: 0 });
   });
 });
 

@@ -21,7 +21,7 @@ function overview(picture: Record<string, unknown>, more: Record<string, unknown
 }
 
 const maps = { kind: "maps", channels: [0, 1], rows: 2, columns: 2, size: [2, 2], pooled: false, low: 0, high: 1 };
-const firstOf = (raw: unknown) => overviewFromWire(raw)!.stages["a"]![0]!;
+const firstOf = (raw: unknown) => overviewFromWire(raw)!.stages.a![0]!;
 
 describe("graph", () => {
   it("is nothing while the kernel has sent nothing", () => {

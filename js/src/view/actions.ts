@@ -1,7 +1,7 @@
 /** What the reader can do, whatever with: mouse, touch, keyboard or toolbar. State only, no DOM. */
 import { collapse, collapseAll, enclosing, expandAll } from "../graph";
 import { batch, type ViewContext } from "../state";
-import { fit, keepInView, levelAt, panBy, reveal, type Viewport, zoomAt } from "../viewport";
+import { centred, keepInView, levelAt, panBy, reveal, type Viewport, zoomAt } from "../viewport";
 import type { Pane } from "./pane";
 
 /** The zoom of one press of a button or key. */
@@ -60,7 +60,7 @@ export function fitAll({ view, layout }: Pick<Pane, "view" | "layout">): void {
 export function follow({ view, layout }: Pick<Pane, "view" | "layout">): void {
   const content = layout.value;
   if (content === null || !view.fitted.value) return;
-  view.viewport.value = fit(content, view.size.value, content.scale);
+  view.viewport.value = centred(content, view.size.value, content.scale);
   view.level.value = levelAt(content.scale, view.level.peek());
 }
 

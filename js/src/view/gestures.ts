@@ -1,11 +1,10 @@
 /** Mouse, touch and wheel on the canvas. Clicks select, drags pan, the wheel zooms once the reader has clicked in. */
 import { batch, watch } from "../state";
-import { fitAll, pan, select, zoomBy } from "./actions";
+import { fitAll, pan, select, toggleExpanded, zoomBy } from "./actions";
 import { on } from "./dom";
 import { aimAt } from "./hover";
 import type { Pane } from "./pane";
 import { toLayout } from "../viewport";
-import { toggleExpanded } from "./actions";
 
 /** A press that moves less than this is a click. */
 const SLOP_PX = 4;
@@ -56,7 +55,10 @@ function wheel(pane: Pane, canvas: HTMLElement, end: AbortSignal): void {
     event.preventDefault();
     const step = event.deltaY * DELTA_PX[event.deltaMode as 0 | 1 | 2];
     const frame = canvas.getBoundingClientRect();
-    if (event.shiftKey && !modified) return pan(pane, -(event.deltaX || step), 0);
+    if (event.shiftKey && !modified) {
+      pan(pane, -(event.deltaX || step), 0);
+      return;
+    }
     const rate = event.ctrlKey && Math.abs(step) < 50 ? PINCH_RATE : WHEEL_RATE;
     zoomBy(pane, Math.exp(-step * rate), [event.clientX - frame.left, event.clientY - frame.top]);
   };
@@ -119,14 +121,18 @@ function click(pane: Pane, canvas: HTMLElement, svg: SVGSVGElement, event: Mouse
   view.engaged.value = true;
   const target = event.target as Element;
   const opened = target.closest("[data-expand]")?.getAttribute("data-expand");
-  if (opened != null) return toggleExpanded(pane, opened);
+  if (opened != null) {
+    toggleExpanded(pane, opened);
+    return;
+  }
   const edge = target.closest(".nf-edge")?.getAttribute("data-edge");
   const element = target.closest<SVGGElement>(".nf-stage");
   const stage = element?.getAttribute("data-stage");
   if (stage != null) {
     view.focus.value = stage;
     element!.focus({ preventScroll: true });
-    return select(pane, stage, channelAt(pane, svg, stage, event));
+    select(pane, stage, channelAt(pane, svg, stage, event));
+    return;
   }
   canvas.focus({ preventScroll: true });
   if (edge != null) select(pane, edge);

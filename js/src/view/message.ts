@@ -86,7 +86,7 @@ export function createMessage(pane: Pane, condition: ReadonlySignal<Condition>, 
     const message = messageOf(pane, condition.value);
     element.hidden = message === null;
     if (message === null) return;
-    element.dataset["tone"] = message.tone;
+    element.dataset.tone = message.tone;
     title.textContent = message.title;
     body.textContent = message.lines.join("\n");
     retry.hidden = !message.retry || !pane.widget.kernel;

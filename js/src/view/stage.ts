@@ -17,6 +17,8 @@ interface Parts {
   readonly id: string;
   readonly images: ImagePool;
   readonly selected: ReadonlySignal<boolean>;
+  /** Some part is on the canvas: what cannot be seen is not drawn. */
+  readonly visible: ReadonlySignal<boolean>;
   /** Detail is wanted because the stage is near and on the canvas. */
   readonly near: ReadonlySignal<boolean>;
   /** Where the stage is in a running capture. */
@@ -33,6 +35,7 @@ export function createStage(pane: Pane, id: string, end: AbortSignal): SVGGEleme
     id,
     images: createImagePool(end),
     selected: computed(() => widget.selected.value === id),
+    visible: computed(() => pane.visible.value.has(id)),
     near: computed(() => view.level.value === "near" && pane.visible.value.has(id)),
     waiting: computed(() => {
       const { state, done, total } = widget.status.value;
@@ -54,6 +57,11 @@ export function createStage(pane: Pane, id: string, end: AbortSignal): SVGGEleme
     element.classList.toggle("nf-selected", parts.selected.value);
   });
   watch(end, () => {
+    const stage = pane.index.value.stages.get(id);
+    if (stage !== undefined) describe(element, stage, widget.overview.value?.stages[id] ?? NO_SUMMARIES);
+  });
+  watch(end, () => {
+    if (!parts.visible.value) return claim.want([]);
     looked ||= parts.selected.value || parts.near.value;
     claim.want(draw(element, parts, looked));
   });
@@ -83,7 +91,6 @@ function draw(element: SVGGElement, parts: Parts, looked: boolean): readonly Til
   pane.pictures.set(id, { leaf: summaries[0]?.leaf ?? "", box: pictureBox(plain), placed, style: pictureStyle });
   untracked(() => pane.repainted.value++);
   parts.images.sweep();
-  describe(element, stage, summaries);
   return wanted;
 }
 

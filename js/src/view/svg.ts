@@ -17,7 +17,6 @@ import { createStage } from "./stage";
 
 /** Longer than the longest transition of a re-wrap. */
 const MOVE_MS = 320;
-const NOTHING_VISIBLE: ReadonlySet<string> = new Set();
 
 export interface GraphPane {
   readonly element: HTMLElement;
@@ -41,8 +40,6 @@ function createPane(context: ViewContext, source: GraphSource): Pane {
     ...source,
     cards,
     visible: computed(() => {
-      // Asked only when near: at other zooms nothing depends on it.
-      if (view.level.value !== "near") return NOTHING_VISIBLE;
       const canvas = { x: 0, y: 0, ...view.size.value };
       const seen = [...cards.value.values()].filter((card) => overlaps(toScreen(view.viewport.value, card), canvas));
       return keep(new Set(seen.map((card) => card.id)));
@@ -114,7 +111,13 @@ function keepStages(pane: Pane, layer: SVGGElement, end: AbortSignal): ReadonlyM
       if (!elements.has(pane.view.focus.peek())) pane.view.focus.value = ids[0] ?? "";
     });
   });
-  end.addEventListener("abort", () => ends.forEach((stop) => stop.abort()), { once: true });
+  end.addEventListener(
+    "abort",
+    () => {
+      for (const stop of ends.values()) stop.abort();
+    },
+    { once: true },
+  );
   return elements;
 }
 
@@ -137,7 +140,7 @@ function light(pane: Pane, root: SVGSVGElement, stages: ReadonlyMap<string, SVGG
       setAttributes(element, { "data-hot": ends ? hot.kind : null });
     }
     for (const element of root.querySelectorAll<SVGGElement>(".nf-edge")) {
-      const id = element.dataset["edge"] ?? "";
+      const id = element.dataset.edge ?? "";
       element.classList.toggle("nf-lit", now?.edges.has(id) === true);
       element.classList.toggle("nf-hot", hot?.id === id);
     }

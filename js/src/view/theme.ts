@@ -42,7 +42,7 @@ export function followTheme({ widget, view }: ViewContext, root: HTMLElement, en
     const forced = widget.options.peek().theme;
     const own = prefersDark.matches ? "dark" : "light";
     const theme = forced === "auto" ? (hostTheme(document) ?? own) : forced;
-    root.dataset["theme"] = theme;
+    root.dataset.theme = theme;
     root.toggleAttribute("data-hosted", forced === "auto");
     view.theme.value = theme;
   };

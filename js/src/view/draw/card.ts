@@ -128,7 +128,7 @@ const rounded = (card: Card): SVGRectElement =>
 /** In the upper right of the picture: three dots for asked but not there, a cross for asked in vain. */
 function tag(card: Card, kind: "late" | "failed"): SVGGElement {
   const dots = [0, 1, 2].map((i) => svg("circle", { cx: card.width - 20.5 + i * 4.5, cy: 41, r: 1.2 }));
-  const cross = svg("path", { d: `M${card.width - 19} 38l6 6m0 -6l-6 6` });
+  const cross = svg("path", { class: "nf-mark", d: `M${card.width - 19} 38l6 6m0 -6l-6 6` });
   const frame = svg("rect", { x: card.width - 25.5, y: 34.5, width: 19, height: 13, rx: 3 });
   return svg("g", { class: `nf-tag nf-${kind}` }, frame, ...(kind === "late" ? dots : [cross]));
 }
@@ -139,7 +139,7 @@ export function placeholder(stage: StageInfo, box: Box, style: CardStyle): SVGGE
   const square = { x: 0, y: (box.height - side) / 2, width: side, height: side };
   const middle = `translate(${side / 2} ${box.height / 2})`;
   if (stage.status === "raised")
-    return svg("g", { class: "nf-failed" }, svg("path", { d: "M-8 -8l16 16M8 -8l-16 16", transform: middle }));
+    return svg("path", { class: "nf-mark", d: "M-8 -8l16 16M8 -8l-16 16", transform: middle });
   const lines = hatch(square.x, square.y, side, side, style.waiting !== "now");
   if (stage.status === "not-run") return svg("g", {}, lines, sentence("not called", square, style.measure));
   if (style.waiting !== "now") return svg("g", {}, lines);

@@ -9,7 +9,7 @@ import { type Child, svg } from "../dom";
 import type { Image, ImagePool } from "./images";
 import { classBars, hatch, oneHot, sentence, vectorBars, wordColumns } from "./marks";
 import * as plan from "./plan";
-import { folded, mapSlots, type Slot, volumeSlots, wholeSlot } from "./slots";
+import { folded, mapSlots, mapsOf, type Slot, volumeSlots, wholeSlot } from "./slots";
 import { label, type Measure } from "./text";
 
 export interface PictureStyle {
@@ -53,7 +53,9 @@ const imageOf = (plane: Plane, cell: plan.Cell, style: PictureStyle): Image => (
 function planeUrl(plane: Plane, cell: plan.Cell, style: PictureStyle): string {
   const scale = style.scaleFor(plane);
   const { table, density } = style;
-  const key = [table.theme, scale.zero, scale.limit, cell.width * density, cell.height * density].join("/");
+  // A bitmap of all values is the same at every zoom from there on.
+  const [width, height] = [Math.min(plane.columns, cell.width * density), Math.min(plane.rows, cell.height * density)];
+  const key = [table.theme, scale.zero, scale.limit, Math.round(width), Math.round(height)].join("/");
   const before = urls.get(plane);
   if (before?.key === key) return before.url;
   const url = bitmapUrl(bitmapOf(plane, { scale, table, width: cell.width, height: cell.height, ratio: density }));
@@ -79,12 +81,11 @@ function tile(name: string, slot: Slot, cell: plan.Cell, style: PictureStyle): S
 const placedAt = (slot: Slot, cell: plan.Cell): Placed => ({ ...cell, slot, folded: 0 });
 
 function drawMaps(summary: Summary, style: PictureStyle): Drawing {
-  const all = mapSlots(summary, style.order, 64);
-  const [rows, columns] = all[0]?.full ?? [1, 1];
-  const channels = Math.max(all.length, summary.ranking?.count ?? 0);
-  const layout = plan.mosaic({ channels, rows, columns }, style.card, style.level, style.box);
-  const front = layout.cells.map((cell, i) => placedAt(all[i]!, cell));
-  const behind = all.slice(layout.cells.length).filter((slot) => style.planeFor(slot) !== null);
+  const { full, channels } = mapsOf(summary);
+  const layout = plan.mosaic({ channels, rows: full[0], columns: full[1] }, style.card, style.level, style.box);
+  const slots = mapSlots(summary, style.order, layout.cells.length + layout.sheets.length);
+  const front = layout.cells.flatMap((cell, i) => (slots[i] === undefined ? [] : [placedAt(slots[i], cell)]));
+  const behind = slots.slice(front.length).filter((slot) => style.planeFor(slot) !== null);
   const children: Child[] = layout.sheets.flatMap((cell, i) => {
     // The sheet next to the front is the next in rank.
     const slot = behind[(layout.sheets.length - 1 - i) % Math.max(1, behind.length)];

@@ -66,6 +66,14 @@ export function channelCount(summary: Summary): number {
   return summary.ranking?.count ?? (summary.picture.kind === "maps" ? summary.picture.channels.length : 1);
 }
 
+/** How many maps a picture can show, and their full size. */
+export function mapsOf({ picture, ...rest }: Summary): { full: readonly [number, number]; channels: number } {
+  if (picture.kind === "maps") return { full: picture.size, channels: channelCount({ picture, ...rest }) };
+  if (picture.kind === "tokens" && picture.maps !== null && picture.grid !== null)
+    return { full: picture.grid, channels: picture.maps.channels.length };
+  return { full: [1, 1], channels: 0 };
+}
+
 /** Channels in the order to show them: those of the picture first, then by rank; or by index. */
 export function channelOrder(
   channels: readonly number[],

@@ -10,17 +10,21 @@ export type Measure = (text: string, face: Face, px: number, weight?: number) =>
 /** Of a character, in em, where the font cannot be asked. */
 const USUAL_WIDTH: Readonly<Record<Face, number>> = { code: 0.6, ui: 0.55 };
 
-/** Measures in the fonts that `root` is shown in. `fonts` grows when hosts, late, have loaded theirs. */
-export function createMeasure(root: HTMLElement, fonts: ReadonlySignal<number>): Measure {
+/** Measures in the fonts that `root` is shown in. `epoch` changes when they may be others: loaded late, another theme. */
+export function createMeasure(root: HTMLElement, epoch: ReadonlySignal<number>): Measure {
   const context = root.ownerDocument.createElement("canvas").getContext?.("2d") ?? null;
   const known = new Map<string, number>();
-  let epoch = 0;
+  let families: Readonly<Record<Face, string>> | null = null;
+  let read = Number.NaN;
   return (text, face, px, weight = 400) => {
-    if (epoch !== fonts.value) known.clear();
-    epoch = fonts.value;
-    if (context === null) return text.length * px * USUAL_WIDTH[face];
-    const family = getComputedStyle(root).getPropertyValue(face === "code" ? "--nf-code" : "--nf-ui") || "sans-serif";
-    const font = `${weight} ${px}px ${family}`;
+    if (epoch.value !== read) {
+      read = epoch.value;
+      families = null;
+      known.clear();
+    }
+    if (context === null || !root.isConnected) return text.length * px * USUAL_WIDTH[face];
+    families ??= familiesOf(root);
+    const font = `${weight} ${px}px ${families[face]}`;
     const key = `${font}|${text}`;
     const before = known.get(key);
     if (before !== undefined) return before;
@@ -30,6 +34,12 @@ export function createMeasure(root: HTMLElement, fonts: ReadonlySignal<number>):
     known.set(key, width);
     return width;
   };
+}
+
+function familiesOf(root: HTMLElement): Readonly<Record<Face, string>> {
+  const style = getComputedStyle(root);
+  const family = (name: string): string => style.getPropertyValue(name) || "sans-serif";
+  return { code: family("--nf-code"), ui: family("--nf-ui") };
 }
 
 /**
