@@ -3,7 +3,7 @@ import { type ReadonlySignal, watch } from "../state";
 import { type Child, html, on } from "./dom";
 
 /** A run of lifetimes inside `end`: each call ends the one before and gives the signal of the next. */
-export function successive(end: AbortSignal): () => AbortSignal {
+function successive(end: AbortSignal): () => AbortSignal {
   let current = new AbortController();
   end.addEventListener("abort", () => current.abort(), { once: true });
   return () => {
@@ -38,8 +38,6 @@ export function remade<E extends Element>(
 }
 
 export const code = (...children: Child[]): HTMLElement => html("code", { class: "nf-i-code" }, ...children);
-
-export const muted = (...children: Child[]): HTMLElement => html("span", { class: "nf-i-muted" }, ...children);
 
 /** A button with words on it. */
 export function textButton(

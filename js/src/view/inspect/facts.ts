@@ -18,7 +18,7 @@ export interface FactsSource {
 }
 
 /** "21.7358", or "≈ 21.7" where it was read from a picture. */
-export const valueText = (value: number | null, exact: boolean): string =>
+const valueText = (value: number | null, exact: boolean): string =>
   value === null ? "–" : exact ? precise(value) : `≈ ${brief(value)}`;
 
 /** What a value that is not exact waits for; "" for one that is. */

@@ -24,7 +24,7 @@ export interface GridSource {
   pick(item: number): void;
 }
 
-export const ACROSS = 8;
+const ACROSS = 8;
 /** CSS px. */
 export const TILE = 49.9;
 /** Values along a tile's longer side: two device pixels per CSS px. */

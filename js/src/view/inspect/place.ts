@@ -17,7 +17,7 @@ export interface Place {
 }
 
 /** The first photo among the inputs that a stage's values come from. */
-export function photoFor(graph: Graph | null, overview: Overview | null, stage: string): Photo | null {
+function photoFor(graph: Graph | null, overview: Overview | null, stage: string): Photo | null {
   if (graph === null || overview === null) return null;
   const before = ancestors(indexGraph(graph), stage);
   for (const { id, kind } of graph.stages) {

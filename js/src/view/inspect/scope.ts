@@ -37,7 +37,7 @@ const COLUMN_DEPTH = 40;
 const ROW_DEPTH = 26;
 
 /** "min −19.7 max 31.7 mean 1.97", with "≈" where the slice is not exact. */
-export function rangeText(slice: Slice | null): string {
+function rangeText(slice: Slice | null): string {
   if (slice === null) return "";
   const { min, max, mean } = momentsOf(slice.values);
   return `${slice.exact ? "" : "≈ "}min ${brief(min)} max ${brief(max)} mean ${brief(mean)}`;

@@ -20,7 +20,7 @@ import { histogramFigure, notFiniteAlarm, statisticsTable } from "./statistics";
 import type { StageSubject } from "./subject";
 
 /** "24×56×56": the shape of one sample. */
-export function leafShape({ shape }: LeafInfo, summary: Summary | null): string {
+function leafShape({ shape }: LeafInfo, summary: Summary | null): string {
   const axes = summary?.axes ?? [];
   // Before the axes are known the first one is taken for the batch, as on the cards.
   const batch = axes.length === shape.length ? axes.indexOf("batch") : 0;

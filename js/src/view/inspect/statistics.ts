@@ -112,7 +112,7 @@ export function notFiniteAlarm(statistics: Statistics): HTMLElement | null {
 }
 
 /** "✓ none dead, none saturated", or how many of each; `item` is "channel", "head". */
-export function healthText({ ranking }: Summary): string {
+function healthText({ ranking }: Summary): string {
   if (ranking === null) return "";
   const { dead, saturated } = ranking;
   if (dead === 0 && saturated === 0) return "none dead, none saturated";

@@ -25,8 +25,8 @@ export interface Frames {
 }
 
 /** At most so often is the trait written: each write is a message, and the kernel shows only the last one anyway. */
-export const WRITE_EVERY_MS = 40;
-export const FRAME_MS = 125;
+const WRITE_EVERY_MS = 40;
+const FRAME_MS = 125;
 
 /** Writes at once, then at most every `WRITE_EVERY_MS`, and always the last value. */
 function coalesced(write: (value: number) => void, end: AbortSignal): (value: number) => void {

@@ -36,7 +36,7 @@ function firstPicture<K extends Picture["kind"]>(
   return null;
 }
 
-export function seenIn(graph: Graph, overview: Overview, ratio: number): Seen {
+function seenIn(graph: Graph, overview: Overview, ratio: number): Seen {
   const photo = firstPicture(graph, overview, "input", "photo");
   const best = firstPicture(graph, overview, "output", "classes")?.entries[0];
   const longest = photo === null ? 1 : Math.max(photo.rows, photo.columns);

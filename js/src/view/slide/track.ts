@@ -6,7 +6,7 @@ import type { Frames } from "./frames";
 import { type Memory, runsOf, THUMBNAIL } from "./memory";
 
 /** CSS px of a thumbnail with its gap. */
-export const CELL = THUMBNAIL + 2;
+const CELL = THUMBNAIL + 2;
 
 /** Cells that fit a width: one per frame, or as many as there is room for. */
 export const cellCount = (width: number, frames: number): number =>
