@@ -163,17 +163,17 @@ class _Taker:
         if isinstance(summary.picture, Nothing):
             return summary
         if wish.stage.kind == "input":
-            picture: Any = photo(_sample(tensor, summary.axes, wish.sample), summary.axes)
+            picture: Any = photo(tensor, summary.axes, sample=wish.sample)
         elif wish.stage.kind == "output":
-            one = _sample(tensor, summary.axes, wish.sample)
             picture = interpret(
-                one,
+                tensor,
                 summary.axes,
                 class_names=self._options.class_names,
                 output_type=_output_type(self._options, wish.stage),
+                sample=wish.sample,
             )
             if picture is None and self._is_like_an_input(summary):
-                picture = photo(one, summary.axes)
+                picture = photo(tensor, summary.axes, sample=wish.sample)
         else:
             picture = None
         return summary if picture is None else replace(summary, picture=picture)
@@ -189,13 +189,6 @@ def _output_type(options: Options, stage: Stage) -> str | None:
     if options.output_types is None or isinstance(options.output_types, str):
         return options.output_types
     return options.output_types.get(stage.path, options.output_types.get(str(stage.id)))
-
-
-def _sample(tensor: Tensor, axes: Axes, sample: int) -> Tensor:
-    """One sample, batch axis kept."""
-    if axes.names and axes.names[0] == "batch" and not tensor.is_nested and sample < tensor.shape[0]:
-        return tensor[sample : sample + 1]
-    return tensor
 
 
 def _copy(tensor: Tensor, device: torch.device) -> Tensor:
