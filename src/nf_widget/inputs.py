@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -48,7 +49,7 @@ def check_model(model: object) -> nn.Module:
 
 def model_device(model: nn.Module) -> torch.device:
     """Device of the first parameter or buffer, else the CPU."""
-    for tensor in (*model.parameters(), *model.buffers()):
+    for tensor in itertools.chain(model.parameters(), model.buffers()):
         return tensor.device
     return torch.device("cpu")
 
