@@ -1,7 +1,8 @@
 /** The cell of every stage: bands of columns that read left to right, each with the trunk's lane on top. */
 
 import { breakRows, NEVER, type Range } from "./breaks";
-import { type Chain, type Columns, columns } from "./chains";
+import { type Columns, columns } from "./chains";
+import { branchesIn, packLanes } from "./lanes";
 import { type CardMetrics, GAP, MARGIN } from "./metrics";
 import type { Net } from "./net";
 import { groupTree } from "./tree";
@@ -38,7 +39,7 @@ export function makeGrid(
   const ranges = breakRows({
     count: flat.count,
     cost: breakCosts(net, flat, tree.members),
-    lanes: (range) => 1 + Math.max(0, ...packLanes(piecesIn(net, flat, range))),
+    lanes: (range) => 1 + Math.max(0, ...packLanes(net, branchesIn(net, flat, range))),
     levels: tree.levels,
     extraRows: Math.ceil(flat.isolated.length / perRow),
     card,
@@ -88,52 +89,6 @@ function pullInputs(net: Net, flat: Columns, ranges: readonly Range[]): number[]
   return column;
 }
 
-interface Piece {
-  readonly nodes: readonly number[];
-  readonly first: number;
-  readonly last: number;
-}
-
-/** The part of a chain in a band, with the cells that its way in and its way out need. */
-function pieceIn(net: Net, column: readonly number[], chain: Chain, range: Range): Piece | null {
-  const inside = (at: number): boolean => at >= range.start && at < range.end;
-  const nodes = chain.nodes.filter((node) => inside(column[node]!));
-  if (nodes.length === 0) return null;
-  let first = column[nodes[0]!]!;
-  let last = column[nodes.at(-1)!]!;
-  if (chain.folded) return { nodes, first, last };
-  for (const link of net.into[nodes[0]!]!) {
-    const from = column[link.source]!;
-    if (link.kind === "main" && inside(from)) first = Math.min(first, from + 1);
-  }
-  if (nodes.at(-1) === chain.nodes.at(-1)) {
-    for (const link of net.out[nodes.at(-1)!]!)
-      if (inside(column[link.target]!)) last = Math.max(last, column[link.target]!);
-  }
-  return { nodes, first, last };
-}
-
-/** Short pieces lie nearest to the trunk: what forks and joins inside a longer branch then crosses nothing. */
-function packLanes(pieces: readonly Piece[]): number[] {
-  const order = pieces.map((_, index) => index);
-  const span = (piece: Piece): number => piece.last - piece.first;
-  order.sort((a, b) => span(pieces[a]!) - span(pieces[b]!) || pieces[a]!.nodes[0]! - pieces[b]!.nodes[0]!);
-  const taken: Piece[][] = [];
-  const lane = new Array<number>(pieces.length).fill(0);
-  for (const index of order) {
-    const piece = pieces[index]!;
-    let at = 0;
-    while (taken[at]?.some((other) => other.first <= piece.last && piece.first <= other.last)) at++;
-    taken[at] = [...(taken[at] ?? []), piece];
-    lane[index] = at + 1;
-  }
-  return lane;
-}
-
-function piecesIn(net: Net, flat: Columns, range: Range): Piece[] {
-  return flat.chains.flatMap((chain) => pieceIn(net, flat.column, chain, range) ?? []);
-}
-
 function place(net: Net, flat: Columns, ranges: readonly Range[], perRow: number): Grid {
   const row = new Array<number>(net.stages.length).fill(0);
   const column = flat.column.slice();
@@ -147,11 +102,11 @@ function place(net: Net, flat: Columns, ranges: readonly Range[], perRow: number
     }
   };
   ranges.forEach((range, index) => {
-    const pieces = piecesIn(net, flat, range);
-    const lanes = packLanes(pieces);
+    const branches = branchesIn(net, flat, range);
+    const lanes = packLanes(net, branches);
     const top = band.length;
-    pieces.forEach((piece, at) => {
-      for (const node of piece.nodes) row[node] = top + lanes[at]!;
+    branches.forEach((branch, at) => {
+      for (const node of branch.nodes) row[node] = top + lanes[at]!;
     });
     for (const node of net.trunk)
       if (flat.column[node]! >= range.start && flat.column[node]! < range.end) row[node] = top;

@@ -32,9 +32,9 @@ export const GROUP_PAD = 7;
 export const GROUP_HEADER = 20;
 /** Below this width there is one column, downwards. */
 export const COLUMN_BELOW = 520;
-/** From this width on "auto" takes large cards, where they stay at least LARGE_SCALE big. */
+/** From this width on "auto" takes large cards, unless their text of 11 would fall under 10. */
 export const LARGE_FROM = 1100;
-export const LARGE_SCALE = 0.75;
+export const LARGE_SCALE = 0.9;
 export const MAX_HEIGHT = 640;
 export const SCALE_MAX = 1.25;
 /** Smaller than this a stage is less than its far tile: then the canvas pans instead. */
