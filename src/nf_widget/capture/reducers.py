@@ -27,8 +27,8 @@ Pinned: TypeAlias = Sequence[int] | None
 
 # Bytes that one element of a piece takes while it is measured, at worst: float64, a mask, and their products.
 _COST = 64
-# On a CPU, a piece that stays in its cache is read several times for the price of once; a GPU wants large pieces.
-_CPU_PIECE, _LARGEST_PIECE = 1 << 17, 1 << 22
+# Numbers of values are added up in float32, which counts to 2**24.
+_LARGEST_PIECE = 1 << 22
 
 
 def reduce(
@@ -52,18 +52,13 @@ def reduce(
             found = pick(tensor, axes, sample)
             if isinstance(found, Nothing):
                 return Summary(leaf, spec, axes, found, None, None, None)
-            reduced = _reduce(found, _limit(tensor.device, budget), pinned)
+            reduced = _reduce(found, max(1, min(budget // _COST, _LARGEST_PIECE)), pinned)
         except (RuntimeError, TypeError, NotImplementedError, AttributeError) as error:
             # Subclasses may refuse any operation, and must not take the user's forward down.
             words = str(error).splitlines() or [""]
             reason = f"{type(tensor).__name__} of {spec.dtype} cannot be read: {words[0]}"
             return Summary(leaf, spec, axes, Nothing(reason), None, None, None)
         return Summary(leaf, found.spec, found.axes, *reduced)
-
-
-def _limit(device: torch.device, budget: int) -> int:
-    """Elements of a piece."""
-    return max(1, min(budget // _COST, _CPU_PIECE if device.type == "cpu" else _LARGEST_PIECE))
 
 
 def _reduce(sample: Sample, limit: int, pinned: Pinned) -> Reduced:

@@ -12,6 +12,9 @@ from torch import Tensor
 from ..records import Axes, AxesKind, AxisName
 from .values import Sample
 
+# Elements of a piece that a CPU reads several times for the price of once, since it stays in its cache.
+_IN_CACHE = 1 << 17
+
 Form = Literal["scalar", "vector", "tokens", "maps", "volume"]
 
 
@@ -60,6 +63,8 @@ def pieces(channels: Tensor, limit: int) -> Iterator[tuple[int, Tensor]]:
     Cut along the dimension that is slowest in memory, so that each is read in one go: into runs of whole channels,
     or, where channels come last in memory, into bands of all channels. Pieces that share a channel share all of theirs.
     """
+    if channels.device.type == "cpu":
+        limit = min(limit, _IN_CACHE)
     if channels.numel() <= limit or max(channels.shape) == 1:
         yield 0, channels
         return
