@@ -40,7 +40,8 @@ CELL_ERRORS = """() => {
   return outputs.filter(({ output_type }) => output_type === "error").map(({ traceback }) => traceback.join("\\n"));
 }"""
 
-SOURCES = """() => jupyterapp.shell.currentWidget.content.model.sharedModel.cells.map((cell) => cell.source)"""
+SOURCES = """() => jupyterapp.shell.currentWidget.content.model.sharedModel.cells.map((cell) =>
+  cell.cell_type === "code" ? cell.source : "")"""
 
 # Returns at once; `finish` waits for the answer.
 START = """(code) => {
@@ -158,7 +159,7 @@ class Lab:
         return [plain(problem) for problem in found]
 
     def cells_with(self, text: str) -> list[int]:
-        """Which cells hold this text."""
+        """Which code cells hold this text."""
         sources: list[str] = self.page.evaluate(SOURCES)
         return [index for index, source in enumerate(sources) if text in source]
 
