@@ -16,8 +16,9 @@ from nf_widget.running import borrowed
 from nf_widget.topology.runtime import runtime_edges
 from nf_widget.topology.strategy import Setting
 
+from .cut import Cut
 from .reading import read
-from .tracer import Cut, trace_symbolically
+from .tracer import trace_symbolically
 
 
 def symbolic_edges(

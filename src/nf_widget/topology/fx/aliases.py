@@ -6,7 +6,6 @@ whole, so a write reaches every region that is not provably apart from it.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,6 +26,8 @@ class View:
 
 
 Region = tuple[View, ...]
+# The end of a slice without one: beyond any axis.
+_ENDLESS = 2**40
 
 
 @dataclass(slots=True, eq=False)
@@ -102,27 +103,40 @@ def _numbers_apart(a: tuple[Any, Any], b: tuple[Any, Any]) -> bool:
 
 
 def _items_apart(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
+    if len(a) != len(b) and (Ellipsis in (*a, *b)):
+        return False
     for one, other in zip(a, b, strict=False):
         if one is None or one is Ellipsis or other is None or other is Ellipsis:
-            return False
-        spans = _span(one), _span(other)
-        if spans[0] is not None and spans[1] is not None:
-            (_, high), (first, _) = sorted((spans[0], spans[1]))
-            if high <= first:
-                return True
+            if one is not other:
+                return False
+            continue
+        places = _places(one), _places(other)
+        if places[0] is not None and places[1] is not None and _disjoint(places[0], places[1]):
+            return True
     return False
 
 
-def _span(index: Any) -> tuple[float, float] | None:
-    """[first, last) of an index or slice along one axis; None where it counts from the end or is not known."""
+def _places(index: Any) -> range | None:
+    """What an index or slice takes along its axis; None where it counts from the end or is not known."""
     if type(index) is int:
-        return (index, index + 1) if index >= 0 else None
-    if isinstance(index, slice):
-        start = 0 if index.start is None else index.start
-        stop = math.inf if index.stop is None else index.stop
-        if all(type(n) in (int, float) and n >= 0 for n in (start, stop)) and index.step in (None, 1):
-            return start, max(start, stop)
+        return range(index, index + 1) if index >= 0 else None
+    if not isinstance(index, slice):
+        return None
+    start = 0 if index.start is None else index.start
+    stop = _ENDLESS if index.stop is None else index.stop
+    step = 1 if index.step is None else index.step
+    if all(type(n) is int and n >= 0 for n in (start, stop)) and type(step) is int and step > 0:
+        return range(start, stop, step)
     return None
+
+
+def _disjoint(a: range, b: range) -> bool:
+    if a.stop <= b.start or b.stop <= a.start:
+        return True
+    if a.step == b.step:
+        return (a.start - b.start) % a.step != 0
+    single, other = (a, b) if len(a) == 1 else (b, a)
+    return len(single) == 1 and single.start not in other
 
 
 _APART = {"item": _items_apart, "number": _numbers_apart}

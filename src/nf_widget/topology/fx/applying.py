@@ -82,6 +82,8 @@ class Functions:
         operands = self._operands((node.args, node.kwargs))
         if name in METADATA or name in EXITS:
             return {}
+        if name.startswith("_foreach_"):
+            return self._for_each(node, name, call, operands)
         if operands and self._does_nothing(name, call):
             return {"": operands[0]}
         if operands and "out" in node.kwargs:
@@ -102,13 +104,25 @@ class Functions:
         read = operands[1:] if name in LIKE else operands[:1] if name in FIRST_ONLY else operands
         op = self._op(name, call, read)
         if name in DIVIDES and operands:
-            return Several(operands[0].seen_as(op), node.name)
+            return Several(operands[0].seen_as(op), (name, *_arguments(node)))
         if name in SEVERAL or (name in _WITH_PLACES and _along_axis(node)):
-            return Several(Value(op), node.name)
+            return Several(Value(op), name)
         step = _view(node, name, operands[0]) if operands else None
         return {"": Value(op) if step is None else operands[0].seen_as(op, *step)}
 
-    def _write(self, name: str, call: CallId | None, read: list[Value], written: list[Value]) -> Held:
+    def _for_each(self, node: Node, name: str, call: CallId | None, operands: list[Value]) -> Held:
+        """One op for each place in the lists of operands."""
+        count = len(self._operands(node.args[0]))
+        made: Shelf = {}
+        for i in range(count):
+            read = operands[i::count]
+            if _in_place_name(name):
+                made[str(i)] = self._write(name, call, read, read[:1])[""]
+            else:
+                made[str(i)] = Value(self._op(name, call, read))
+        return made
+
+    def _write(self, name: str, call: CallId | None, read: list[Value], written: list[Value]) -> Shelf:
         op = self._op(name, call, read, "write")
         for value in written:
             value.write(op)
@@ -165,8 +179,8 @@ class Functions:
 
     def _op(self, name: str, call: CallId | None, read: list[Value], kind: OpKind = "call") -> OpId:
         written = written_name(name)
-        self._heard.pass_by(written, call)
-        return self._ledger.op(written, call, sources(read), kind=kind)
+        real = self._heard.next(written, call)
+        return self._ledger.op(written, call, sources(read), kind=kind, outputs=real.outputs if real else ())
 
     def _does_nothing(self, name: str, call: CallId | None) -> bool:
         return name in MAY_DO_NOTHING and self._heard.silent(written_name(name), call)
@@ -197,9 +211,13 @@ def _view(node: Node, name: str, base: Value) -> tuple[View, ...] | None:
     if name == "select" and len(node.args) == 3:
         return (View("number", node.args[1:], part=True),)
     if name in PERMUTES or name in PARTS:
-        arguments = (tuple(node.args[1:]), tuple(sorted(node.kwargs.items(), key=operator.itemgetter(0))))
-        return (View(name, arguments, part=name in PARTS, permutes=name in PERMUTES),)
+        return (View(name, _arguments(node), part=name in PARTS, permutes=name in PERMUTES),)
     return None
+
+
+def _arguments(node: Node) -> tuple[Any, ...]:
+    """All but the first, to tell whether two calls give the same."""
+    return (tuple(node.args[1:]), tuple(sorted(node.kwargs.items(), key=operator.itemgetter(0))))
 
 
 def _nodes(argument: Any) -> Iterator[Node]:

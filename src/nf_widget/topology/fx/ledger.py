@@ -39,8 +39,8 @@ class Ledger:
 
 
 class Heard:
-    """The ops of the real forward in each call, in order. They tell whether a function that may give its operand
-    itself did so: then there was no such op at this place."""
+    """The ops of the real forward in each call, in order. They tell shapes, and whether a function that may give its
+    operand itself did so: then there was no such op at this place."""
 
     def __init__(self, trace: Trace) -> None:
         untraced = any(note.kind == "untraced" for note in trace.notes)
@@ -58,13 +58,14 @@ class Heard:
         following = self._ops[call][self._place[call] :]
         return next((op.name for op in following if op.parents or op.name == name), None) != name
 
-    def pass_by(self, name: str, call: CallId | None) -> None:
-        """An op of this name was made: go on behind it."""
+    def next(self, name: str, call: CallId | None) -> Op | None:
+        """The next op of this name in `call`, which is passed by with all before it."""
         ops = self._ops[call]
         for place in range(self._place[call], len(ops)):
             if ops[place].name == name:
                 self._place[call] = place + 1
-                return
+                return ops[place]
+        return None
 
 
 def sources(read: Iterable[Value]) -> tuple[OpId, ...]:

@@ -9,17 +9,14 @@ from torch import Tensor, nn
 from torch.fx import Node
 
 from nf_widget.errors import TopologyError
-from nf_widget.functions import OVERWRITE
 from nf_widget.records import CallId, Leaf, ModuleCall, Op, OpId, Selection, Trace
 
 from .aliases import Value
 from .applying import Functions
+from .cut import Cut, is_torchs
 from .ledger import Heard, Ledger, sources
-from .shelf import Held, Shelf, spread
-from .tracer import Cut, Given, Step, SymbolicForward, is_torchs
-
-# They write to one tensor and read another.
-_OTHER_WRITES = OVERWRITE | {"setitem"}
+from .shelf import Held, Several, Shelf, spread
+from .tracer import Given, Step, SymbolicForward
 
 
 def read(model: nn.Module, trace: Trace, selection: Selection, cut: Cut, forward: SymbolicForward) -> Trace:
@@ -49,6 +46,7 @@ class _Reader:
         self._forward = forward
         self._held: dict[Node, Held] = {}
         self._constants: dict[int, tuple[Tensor, Value]] = {}
+        self._first_ops: dict[CallId, int] = {}
         self._ops_inside = _ops_inside(trace, cut)
         self._functions = Functions(self.ledger, self._held, Heard(trace))
 
@@ -67,11 +65,18 @@ class _Reader:
     def step(self, node: Node, step: Step) -> None:
         if node.op == "get_attr":
             self._held[node] = {} if step.constant is None else {"": self._constant(step.constant)}
-        elif step.leaf is not None:
-            call = self._trace.calls[step.leaf]
+        elif step.role == "leaf":
+            call = self._trace.calls[step.of]
             received = self._received(call.path or call.type_name, call.inputs, step.received)
             make = self._stage if call.id in self._stages else self._between
             self._held[node] = make(call, received)
+        elif step.role == "enter":
+            self._first_ops[step.of] = len(self.ledger.ops)
+            self._enter(self._trace.calls[step.of], step.received)
+        elif step.role == "hand-out":
+            self._held[node] = self._handed_out(step.of, self._held[node.all_input_nodes[0]])
+        elif step.role == "leave":
+            self._leave(self._trace.calls[step.of], step.received)
         elif node.op in ("call_function", "call_method"):
             self._held[node] = self._functions.apply(node, step.call)
 
@@ -100,24 +105,37 @@ class _Reader:
 
     def _stage(self, call: ModuleCall, received: Shelf) -> Held:
         """A stage reads all that it receives; leaves that came from one op in the real forward do so here."""
-        self.calls[call.id] = replace(call, inputs=self._with_sources(call.inputs, received))
-        written = self._written_parameters(call)
-        if written:
-            self.ledger.op("parameter", call.id, written)
         made: dict[tuple[OpId, ...], Value] = {}
         for ops in sorted({leaf.ops for leaf in call.outputs}):
             op = self.ledger.op(call.type_name, call.id, ())
             shown = self._passed_on(call, ops, received)
             made[ops] = Value(op) if shown is None else shown.seen_as(op)
-            if shown is not None and self._works_in_place(call, ops):
-                shown.write(op)
-        for leaf in self._rewritten(call):
-            received[leaf.path].write(self.ledger.op("write", call.id, (), kind="write", outputs=(leaf.spec,)))
-        self.calls[call.id] = replace(
-            self.calls[call.id],
-            outputs=tuple(replace(leaf, ops=made[leaf.ops].sources()) for leaf in call.outputs),
-        )
+        outputs = tuple(replace(leaf, ops=made[leaf.ops].sources()) for leaf in call.outputs)
+        inputs = tuple(replace(leaf, ops=received[leaf.path].sources()) for leaf in call.inputs)
+        self.calls[call.id] = replace(call, inputs=inputs, outputs=outputs)
         return {leaf.path: made[leaf.ops] for leaf in call.outputs}
+
+    def _enter(self, call: ModuleCall, given: Given) -> None:
+        inputs = self.leaves(call.path or call.type_name, call.inputs, given)
+        self.calls[call.id] = replace(call, inputs=inputs)
+
+    def _handed_out(self, call: CallId, held: Held) -> Held:
+        """What an opened stage did not make but gives out is told from what it was: readers of it read the stage."""
+        first = self._first_ops[call]
+
+        def own(value: Value) -> Value:
+            ops = value.sources()
+            if ops and ops[0] >= first:
+                return value
+            return value.seen_as(self.ledger.op("identity", call, ops, kind="identity"))
+
+        if isinstance(held, Several):
+            return Several(own(held.whole), held.division)
+        return {path: own(value) for path, value in held.items()}
+
+    def _leave(self, call: ModuleCall, given: Given) -> None:
+        outputs = self.leaves(f"the result of {call.path or call.type_name}", call.outputs, given)
+        self.calls[call.id] = replace(self.calls[call.id], outputs=outputs)
 
     def _between(self, call: ModuleCall, received: Shelf) -> Held:
         """One of torch's own modules that is no stage: what it did inside is taken from the real forward."""
@@ -156,26 +174,11 @@ class _Reader:
             return None
         return next((received[leaf.path] for leaf in call.inputs if leaf.ops == made.parents), None)
 
-    def _rewritten(self, call: ModuleCall) -> list[Leaf]:
-        """Arguments that were rewritten in place inside the stage, by an op that read nothing else."""
-        read = {op.parents for op in self._ops_inside[call.id] if op.kind == "write" and op.name not in _OTHER_WRITES}
-        return [leaf for leaf in call.inputs if leaf.ops in read]
-
     def _works_in_place(self, call: ModuleCall, ops: tuple[OpId, ...]) -> bool:
         module = self._modules[call.path]
         if not (is_torchs(module) and getattr(module, "inplace", False)):
             return False
         return any(op < len(self._trace.ops) and self._trace.ops[op].kind == "write" for op in ops)
-
-    def _written_parameters(self, call: ModuleCall) -> tuple[OpId, ...]:
-        """Ops that wrote to the parameters and buffers of the stage before it ran."""
-        module = self._modules[call.path]
-        own = [self._constants[id(t)][1] for t in (*module.parameters(), *module.buffers()) if id(t) in self._constants]
-        return sources(own)
-
-    @staticmethod
-    def _with_sources(leaves: tuple[Leaf, ...], received: Shelf) -> tuple[Leaf, ...]:
-        return tuple(replace(leaf, ops=received[leaf.path].sources()) for leaf in leaves)
 
 
 def _ops_inside(trace: Trace, cut: Cut) -> defaultdict[CallId, list[Op]]:

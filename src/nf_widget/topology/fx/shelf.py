@@ -16,13 +16,13 @@ Shelf = dict[str, Value]
 
 @dataclass(frozen=True, slots=True)
 class Several:
-    """A tuple of results of one op. `whole` is made by the op; `name` tells this tuple from others."""
+    """A tuple of results of one op. `whole` is made by the op; equal `division`s of one tensor give equal pieces."""
 
     whole: Value
-    name: str
+    division: Any
 
     def piece(self, key: Any) -> Value:
-        part = View("number", (self.name, key), part=True)
+        part = View("number", (self.division, key), part=True)
         return Value(self.whole.op, self.whole.memory, (*self.whole.region, part))
 
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import operator
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from types import GetSetDescriptorType
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -23,16 +24,18 @@ from torch.overrides import TorchFunctionMode
 from nf_widget.errors import TopologyError
 from nf_widget.functions import DIVIDES, METADATA, PROPERTIES, name_of
 from nf_widget.inputs import Inputs
-from nf_widget.nested import given, leaves_of, reachable_of, replace, working_copy
-from nf_widget.records import CallId, Selection, Trace
+from nf_widget.nested import given, leaves_of, reachable_of, replace, replace_of, working_copy
+from nf_widget.records import CallId, Trace
 
-_TORCH = ("torch.nn", "torch.ao.nn")
+from .cut import Cut
+
 # Python's in-place operators.
 IN_PLACE = (
     "iadd", "iand", "ifloordiv", "ilshift", "imod", "imul", "imatmul", "ior", "ipow", "irshift", "isub", "itruediv",
     "ixor",
 )  # fmt: skip
 _ABSENT = object()
+_NOWHERE = CallId(-1)
 _DESCRIPTORS = (property, GetSetDescriptorType)
 
 # Leaves of arguments or of a result: what stands for a tensor, or a tensor that was there before.
@@ -40,39 +43,16 @@ Given = tuple[tuple[str, Node | Tensor], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
-    """`leaves` are the calls that are not looked into; `visible` are the calls outside them, for each path in order."""
-
-    leaves: frozenset[CallId]
-    visible: Mapping[str, tuple[CallId, ...]]
-
-    @classmethod
-    def of(cls, model: nn.Module, trace: Trace, selection: Selection) -> Cut:
-        modules = dict(model.named_modules())
-        above = {a for stage in selection.stages for a in _ancestors(trace, stage)}
-        leaves: set[CallId] = set()
-        hidden: set[CallId] = set()
-        visible: dict[str, list[CallId]] = defaultdict(list)
-        for call in trace.calls:
-            if call.parent in leaves or call.parent in hidden:
-                hidden.add(call.id)
-                continue
-            visible[call.path].append(call.id)
-            if call.id in selection.stages or (call.id not in above and is_torchs(modules[call.path])):
-                leaves.add(call.id)
-        return cls(frozenset(leaves), {path: tuple(calls) for path, calls in visible.items()})
-
-    def order(self) -> tuple[CallId, ...]:
-        """The visible calls as they ran."""
-        return tuple(sorted(call for calls in self.visible.values() for call in calls))
-
-
-@dataclass(frozen=True, slots=True)
 class Step:
-    """Where a node of the graph came from: the call that it ran in, and, for a leaf, the leaf's call and arguments."""
+    """Where a node of the graph came from. `call` is the call that it ran in.
+
+    `leaf`: it stands for the whole of call `of`, which got `received`. `enter`, `leave`: call `of` starts with
+    `received`, ends and gives `received`. `hand-out`: call `of` gives its argument out.
+    """
 
     call: CallId | None
-    leaf: CallId | None = None
+    role: Literal["function", "leaf", "enter", "leave", "hand-out"] = "function"
+    of: CallId = _NOWHERE
     received: Given = ()
     constant: Tensor | None = None
 
@@ -98,12 +78,6 @@ def trace_symbolically(model: nn.Module, trace: Trace, cut: Cut, inputs: Inputs)
         raise TopologyError(f"the symbolic forward did not call {trace.calls[missing].path} as the real one did")
     tracer.forward_.nodes = tuple(tracer.graph.nodes)
     return tracer.forward_
-
-
-def is_torchs(module: nn.Module) -> bool:
-    """Whether `torch.fx` would not look into this module: torch's own, or compiled."""
-    own = type(module).__module__.startswith(_TORCH) and not isinstance(module, nn.Sequential)
-    return own or isinstance(module, torch.jit.ScriptModule)
 
 
 class Symbol(Proxy):
@@ -180,13 +154,15 @@ class _Tracer(Tracer):
         call = self._next_call(path)
         if call in self._cut.leaves:
             return self._leaf(m, call, forward, args, kwargs)
+        if call in self._cut.opened:
+            return self._open(m, call, forward, args, kwargs)
         with self._inside(call):
             return forward(*args, **kwargs)
 
     def create_node(self, *args: Any, **kwargs: Any) -> Node:
         node = super().create_node(*args, **kwargs)
         constant = _attribute(self.root, str(node.target)) if node.op == "get_attr" else None
-        self.forward_.steps[node] = Step(self._stack[-1] if self._stack else None, constant=constant)
+        self.forward_.steps[node] = Step(self._here(), constant=constant)
         return node
 
     def proxy(self, node: Node) -> Proxy:
@@ -199,8 +175,8 @@ class _Tracer(Tracer):
     def count(self, node: Node) -> int | None:
         """How many results there are in a tuple, where the real forward tells."""
         step = self.forward_.steps[node]
-        if step.leaf is not None:
-            heads = dict.fromkeys(leaf.path.split(".")[0] for leaf in self._trace.calls[step.leaf].outputs)
+        if step.role == "leaf":
+            heads = dict.fromkeys(leaf.path.split(".")[0] for leaf in self._trace.calls[step.of].outputs)
             return len(heads) if list(heads) == [str(i) for i in range(len(heads))] else None
         name = node.target if isinstance(node.target, str) else getattr(node.target, "__name__", "")
         counts = {len(op.outputs) for op in self._trace.ops if op.call == step.call and op.name == name}
@@ -232,7 +208,6 @@ class _Tracer(Tracer):
         if isinstance(module, torch.jit.ScriptModule):
             return self._place(call, args, kwargs)
         placed: Any = None
-        depth = len(self._stack)
 
         def stand_in(*args: Any, **kwargs: Any) -> Any:
             nonlocal placed
@@ -240,34 +215,73 @@ class _Tracer(Tracer):
             self._stack.append(call)
             return placed
 
-        own = module.__dict__.get("forward", _ABSENT)
-        module.__dict__["forward"] = stand_in
-        try:
+        with self._instead(module, stand_in):
             forward(*args, **kwargs)
-        finally:
-            del self._stack[depth:]
-            if own is _ABSENT:
-                del module.__dict__["forward"]
-            else:
-                module.__dict__["forward"] = own
         return placed
+
+    def _open(
+        self, module: nn.Module, call: CallId, forward: Callable[..., Any], args: tuple[Any, ...], kwargs: Any
+    ) -> Any:
+        """A stage that is looked into: its ops belong to it, and what it gives out is told from what it was given."""
+        real = module.forward
+
+        def stand_in(*args: Any, **kwargs: Any) -> Any:
+            self._mark("enter", call, given(args, kwargs))
+            self._stack.append(call)
+            return real(*args, **kwargs)
+
+        with self._instead(module, stand_in):
+            result = replace_of(Proxy, forward(*args, **kwargs), partial(self._hand_out, call))
+        self._mark("leave", call, result)
+        return result
 
     def _place(self, call: CallId, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Proxy:
         found = reachable_of((Proxy, Tensor), given(args, kwargs))
         proxies = tuple(value for _, value in found if isinstance(value, Proxy))
         made = self._trace.calls[call]
         proxy = self.create_proxy("call_module", made.path or made.type_name, proxies, {})
-        step = self.forward_.steps[proxy.node]
-        self.forward_.steps[proxy.node] = Step(step.call, call, _nodes(found))
+        self.forward_.steps[proxy.node] = Step(self._here(), "leaf", call, _nodes(found))
         return proxy
 
+    def _mark(self, role: Literal["enter", "leave"], call: CallId, value: Any) -> None:
+        found = _nodes(reachable_of((Proxy, Tensor), value))
+        node = self.create_node("call_function", _mark, (), {})
+        self.forward_.steps[node] = Step(self._here(), role, call, found)
+
+    def _hand_out(self, call: CallId, symbol: Proxy) -> Proxy:
+        proxy = self.create_proxy("call_function", _mark, (symbol,), {})
+        self.forward_.steps[proxy.node] = Step(self._here(), "hand-out", call)
+        return proxy
+
+    def _here(self) -> CallId | None:
+        return self._stack[-1] if self._stack else None
+
     @contextmanager
-    def _inside(self, call: CallId) -> Any:
+    def _instead(self, module: nn.Module, stand_in: Callable[..., Any]) -> Iterator[None]:
+        """`stand_in` is the module's forward for the length of the body; calls that it opens are closed after it."""
+        depth = len(self._stack)
+        own = module.__dict__.get("forward", _ABSENT)
+        module.__dict__["forward"] = stand_in
+        try:
+            yield
+        finally:
+            del self._stack[depth:]
+            if own is _ABSENT:
+                del module.__dict__["forward"]
+            else:
+                module.__dict__["forward"] = own
+
+    @contextmanager
+    def _inside(self, call: CallId) -> Iterator[None]:
         self._stack.append(call)
         try:
             yield
         finally:
             self._stack.pop()
+
+
+def _mark() -> None:
+    """What nodes that mark the start and end of a call seem to run."""
 
 
 class _Constants(TorchFunctionMode):
@@ -317,12 +331,3 @@ def _attribute(root: nn.Module, path: str) -> Tensor | None:
         fields = fields["_modules"][owner].__dict__
     found = {**fields, **fields["_buffers"], **fields["_parameters"]}.get(name)
     return found if isinstance(found, Tensor) else None
-
-
-def _ancestors(trace: Trace, call: CallId) -> list[CallId]:
-    found = []
-    parent = trace.calls[call].parent
-    while parent is not None:
-        found.append(parent)
-        parent = trace.calls[parent].parent
-    return found
