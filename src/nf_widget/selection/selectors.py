@@ -142,9 +142,8 @@ class Selecting:
         stem, mark, number = text.rpartition("#")
         if mark and number.isdecimal() and stem in self._names:
             times = len(self._by_path.get(self._names[stem], ()))
-            return f"There is no call {selector}: {stem} ran {times} times" + (
-                f", #0 to #{times - 1}." if times else "."
-            )
+            which = "did not run" if not times else "ran once, as #0" if times == 1 else f"ran as #0 to #{times - 1}"
+            return f"There is no call {selector}: {stem} {which}."
         found = "matches no module that ran" if kind else "names no module"
         return f"{selector!r} {found}. {_nearest(text, [path for path in self._by_path if path])}"
 

@@ -44,8 +44,8 @@ class Forms:
         return form
 
     def _form(self, shape: tuple[int, ...], axis: int | None) -> Form:
-        if len(shape) < 2:
-            return Form(1, shape[0] if shape else 1)
+        if len(shape) < 3:
+            return Form(1, shape[-1] if shape else 1)
         if axis == _NO_CHANNELS:
             return Form(max(1, prod(shape) // self._batch), 1)
         if axis is None or -axis > len(shape):

@@ -1,0 +1,322 @@
+"""The automatic cut of the families of models that people draw."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+import models_zoo as zoo
+from nf_widget.records import Trace
+from nf_widget.selection import select
+from selection.traces import check, cut, ids, image, tokens, traced
+
+
+def blocks(path: str, *numbers: int) -> list[str]:
+    return [f"{path}.{n}" for n in numbers]
+
+
+RESNET = ["conv1", "maxpool", "layer1", "layer2", "layer3", "layer4", "avgpool", "fc"]
+SWIN = ["features.0", "features.1", "features.3", "features.5", "features.7", "avgpool", "head"]
+UNET = ["enc1", "enc2", "enc3", "bottleneck", "dec3", "dec2", "dec1", "head"]
+CASES: dict[str, tuple[Any, Any, list[str]]] = {
+    "ResNet of basic blocks": (lambda: zoo.ResNet(zoo.BasicBlock, (2, 2, 2, 2)), image(3, 64, 64), RESNET),
+    "ResNet of bottlenecks": (lambda: zoo.ResNet(zoo.Bottleneck, (3, 4, 6, 3), 16), image(3, 64, 64), RESNET),
+    "ResNet with most blocks in one stage": (
+        lambda: zoo.ResNet(zoo.Bottleneck, (2, 2, 13, 2), 16),
+        image(3, 64, 64),
+        RESNET,
+    ),
+    "ResNet for small images": (zoo.CifarResNet, image(3, 32, 32), ["conv1", "layer1", "layer2", "layer3", "linear"]),
+    "flat chain of convolutions": (
+        zoo.VGG,
+        image(3, 32, 32),
+        [*blocks("features", 0, 2, 7, 14, 21, 28, 30), "classifier"],
+    ),
+    "EfficientNet": (
+        zoo.EfficientNet,
+        image(3, 64, 64),
+        ["conv_stem", *blocks("blocks", 0, 2, 4, 7, 10, 14, 15), "conv_head", "avg_pooling"],
+    ),
+    "DenseNet": (
+        zoo.DenseNet,
+        image(3, 64, 64),
+        ["features.conv0", *(f"features.denseblock{n}" for n in (1, 2, 3, 4)), "classifier"],
+    ),
+    "ViT": (zoo.ViT, image(3, 32, 32), ["conv_proj", *blocks("encoder.layers", 0, 2, 4, 7, 9, 11), "heads"]),
+    "ViT of two blocks": (
+        lambda: zoo.ViT(2),
+        image(3, 32, 32),
+        ["conv_proj", *blocks("encoder.layers", 0, 1), "heads"],
+    ),
+    "Swin": (zoo.Swin, image(3, 64, 64), SWIN),
+    "Swin with most blocks in one stage": (lambda: zoo.Swin((2, 2, 18, 2)), image(3, 64, 64), SWIN),
+    "2-D U-Net": (lambda: zoo.UNet(3), image(1, 32, 32), UNET),
+    "3-D U-Net": (lambda: zoo.UNet(3, 3), image(1, 16, 16, 16), UNET),
+    "U-Net of four levels": (
+        lambda: zoo.UNet(4),
+        image(1, 32, 32),
+        ["enc1", "enc2", "enc3", "enc4", "bottleneck", "dec4", "dec3", "dec2", "dec1", "head"],
+    ),
+    "U-Net of nested levels": (
+        zoo.NestedUNet,
+        image(1, 32, 32),
+        [
+            "stem", "body.down", "body.inner.down", "body.inner.inner.inner", "body.inner.inner.up", "body.inner.up",
+            "head",
+        ],
+    ),
+    "UNETR": (
+        zoo.UNETR,
+        image(1, 32, 32, 32),
+        [
+            "patch_embedding", *blocks("blocks", 3, 6, 9, 11), "decoder5", "decoder4", "decoder3", "decoder2", "out",
+        ],
+    ),
+    "GPT": (
+        zoo.GPT,
+        tokens(),
+        ["transformer.wte", *blocks("transformer.h", 0, 2, 4, 7, 9, 11), "lm_head"],
+    ),
+    "GPT of two blocks": (
+        lambda: zoo.GPT(2),
+        tokens(),
+        ["transformer.wte", "transformer.wpe", *blocks("transformer.h", 0, 1), "lm_head"],
+    ),
+    "BERT": (
+        zoo.BERT,
+        tokens(),
+        ["embeddings", *blocks("encoder.layer", 0, 3, 6, 8, 11), "pooler", "classifier"],
+    ),
+    "Llama": (
+        zoo.Llama,
+        tokens(),
+        ["model.embed_tokens", *blocks("model.layers", 0, 3, 6, 9, 12, 15), "lm_head"],
+    ),
+    "encoder and decoder": (
+        zoo.Seq2Seq,
+        (tokens(9), tokens(5)),
+        ["shared#0", *blocks("encoder.layer", 0, 3, 5), "shared#1", *blocks("decoder.layer", 0, 3, 5), "lm_head"],
+    ),
+    "two towers": (
+        zoo.TwoTowers,
+        (image(3, 32, 32), tokens()),
+        [
+            "patches", *blocks("visual.layer", 0, 6, 11), "visual_projection",
+            "words", *blocks("textual.layer", 0, 6, 11), "text_projection",
+        ],
+    ),
+    "LSTM": (zoo.LSTMTagger, tokens(), ["embedding", "lstm", "fc"]),
+    "one cell unrolled": (
+        zoo.Unrolled,
+        torch.ones(1, 50, 4),
+        ["encode", *(f"cell#{n}" for n in (0, 10, 20, 29, 39, 49)), "decode"],
+    ),
+    "forty branches": (
+        zoo.Branches,
+        torch.ones(1, 8),
+        ["stem", *blocks("branches", 0, 8, 16, 23, 31, 39), "fuse"],
+    ),
+    "mixture of experts": (zoo.Mixture, tokens(), ["embed", *blocks("layers", 0, 1, 2, 3), "lm_head"]),
+    "autoencoder": (
+        zoo.AutoEncoder,
+        image(1, 32, 32),
+        [*blocks("encoder", 0, 2, 4), *blocks("decoder", 0, 2, 4)],
+    ),
+    "Siamese": (
+        zoo.Siamese,
+        (image(1, 16, 16), image(1, 16, 16)),
+        ["encoder.0#0", "encoder.2#0", "encoder.4#0", "encoder.0#1", "encoder.2#1", "encoder.4#1", "head"],
+    ),
+    "U-Net told the time": (
+        zoo.DiffusionUNet,
+        (image(4, 16, 16), torch.ones(1)),
+        ["conv_in", *blocks("down_blocks", 0, 1, 2, 3), "mid_block", *blocks("up_blocks", 0, 1, 2, 3)],
+    ),
+    "perceptron": (zoo.MLP, torch.ones(1, 8), ["0", "2", "4"]),
+    "no module inside": (zoo.Functional, torch.ones(1, 4), ["Functional"]),
+    "one layer": (lambda: nn.Linear(4, 3), torch.ones(1, 4), ["Linear"]),
+    "one residual block": (lambda: zoo.BasicBlock(4, 4), image(4, 8, 8), ["conv1", "conv2"]),
+}  # fmt: skip
+
+
+@cache
+def trace_of(name: str) -> Trace:
+    make, x, _ = CASES[name]
+    torch.manual_seed(0)
+    return traced(make().eval(), x)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_cut_is_what_one_would_draw(name: str) -> None:
+    trace = trace_of(name)
+    assert ids(trace, select(trace).stages) == CASES[name][2]
+
+
+@pytest.mark.parametrize("name", ["ViT", "EfficientNet", "2-D U-Net", "UNETR", "two towers"])
+def test_the_batch_does_not_matter(name: str) -> None:
+    make, x, expected = CASES[name]
+    several = tuple(t.repeat(3, *[1] * (t.ndim - 1)) for t in (x if isinstance(x, tuple) else (x,)))
+    assert cut(make().eval(), several) == expected
+
+
+@pytest.mark.parametrize("most", [1, 2, 3, 5, 8, 12, 20, 400])
+@pytest.mark.parametrize("name", CASES)
+def test_there_are_never_more_than_asked_for_and_always_one(name: str, most: int) -> None:
+    trace = trace_of(name)
+    selection = select(trace, max_stages=most)
+    check(trace, selection)
+    assert 1 <= len(selection.stages) <= max(1, most - 2)
+    assert select(trace, max_stages=most) == selection
+    assert all(trace.calls[call].outputs for call in selection.stages)
+
+
+def test_with_more_room_a_row_is_shown_whole() -> None:
+    assert cut(zoo.ViT().eval(), image(3, 32, 32), max_stages=16) == [
+        "conv_proj", *blocks("encoder.layers", *range(12)), "heads",
+    ]  # fmt: skip
+
+
+def test_six_levels_keep_the_lowest_and_the_ends() -> None:
+    stages = cut(zoo.UNet(6).eval(), image(1, 128, 128))
+    assert len(stages) == 10
+    assert {"enc1", "bottleneck", "dec1"} <= set(stages)
+
+
+class Trivia(nn.Module):
+    """A convolution among everything that is no stage."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scale = zoo.RMSNorm(6)
+        self.mine = zoo.QuickGELU()
+        self.parts = nn.ModuleList(
+            [
+                nn.ReLU(), nn.GELU(), nn.Dropout(), nn.BatchNorm2d(6), nn.GroupNorm(2, 6), nn.InstanceNorm2d(6),
+                nn.Identity(), nn.PReLU(6), nn.Softmax(1), nn.ZeroPad2d(1), nn.Hardtanh(), nn.ChannelShuffle(2),
+                nn.LocalResponseNorm(2), nn.Sequential(nn.BatchNorm2d(6), nn.ReLU()),
+            ]
+        )  # fmt: skip
+        self.conv = nn.Conv2d(3, 6, 1)
+        self.permute, self.flatten = zoo.Permute(0, 2, 3, 1), nn.Flatten()
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.conv(x)
+        for part in self.parts:
+            x = part(x)
+        return self.flatten(self.mine(self.scale(self.permute(x))))
+
+
+def test_what_makes_no_representation_is_never_chosen() -> None:
+    trace = traced(Trivia().eval(), image(3, 8, 8))
+    assert ids(trace, select(trace).stages) == ["conv"]
+    assert ids(trace, select(trace, layers="leaves").stages) == ["conv"]
+
+
+def test_trivial_calls_can_be_named() -> None:
+    trace = traced(Trivia().eval(), image(3, 8, 8))
+    assert ids(trace, select(trace, layers=["mine", "parts.3"]).stages) == ["parts.3", "mine"]
+
+
+class Gated(nn.Module):
+    """A custom activation with a convolution inside is no activation; one that halves its input is."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.glu = nn.Conv2d(3, 8, 1), nn.GLU(1)
+        self.gate, self.head = ConvReLU(), nn.Conv2d(4, 2, 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.head(self.gate(self.glu(self.first(x))))
+
+
+class ConvReLU(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv = nn.Conv2d(4, 4, 3, padding=1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.conv(x).relu()
+
+
+def test_a_class_name_alone_does_not_make_a_layer_trivial() -> None:
+    assert cut(Gated().eval(), image(3, 8, 8)) == ["first", "gate", "head"]
+
+
+class Silent(nn.Module):
+    """`log` gives nothing, `aux` is not called."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.a, self.b, self.log, self.aux = nn.Linear(4, 5), nn.Linear(5, 6), Quiet(), nn.Linear(6, 2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.a(x)
+        self.log(x)
+        return self.b(x)
+
+
+class Quiet(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(5, 5))
+
+    def forward(self, x: Tensor) -> None:
+        torch.nn.functional.linear(x, self.weight)
+
+
+def test_calls_without_a_tensor_are_not_chosen_but_can_be_named() -> None:
+    trace = traced(Silent(), torch.ones(1, 4))
+    assert ids(trace, select(trace).stages) == ["a", "b"]
+    assert ids(trace, select(trace, layers=["a", "log"]).stages) == ["a", "log"]
+
+
+class Broken(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.stem = nn.Conv2d(1, 4, 3)
+        self.body = nn.Sequential(nn.Conv2d(4, 4, 3), nn.ReLU(), nn.Conv2d(5, 4, 3), nn.ReLU(), nn.Conv2d(4, 4, 3))
+        self.head = nn.Conv2d(4, 2, 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.head(self.body(self.stem(x)))
+
+
+def test_of_a_forward_that_raised_the_failed_stage_is_shown_with_those_before_it() -> None:
+    trace = traced(Broken(), image(1, 16, 16), may_fail=True)
+    selection = select(trace)
+    check(trace, selection)
+    assert ids(trace, selection.stages) == ["stem", "body.0", "body.2"]
+    assert [trace.calls[call].finished for call in selection.stages] == [True, True, False]
+
+
+class Backbone(nn.Module):
+    """What most of the calls are in is opened, though its width and resolution are all one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv1, self.conv2, self.conv3 = (nn.Conv2d(1 if i == 0 else 4, 4, 3, 2, 1) for i in range(3))
+        self.mixer = nn.Sequential(*(Mixer() for _ in range(4)))
+        self.deconv1, self.deconv2, self.deconv3 = (nn.ConvTranspose2d(4, 4, 2, 2) for _ in range(3))
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.conv3(self.conv2(self.conv1(x)))
+        return self.deconv3(self.deconv2(self.deconv1(self.mixer(x))))
+
+
+class Mixer(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm, self.spatial, self.pointwise = nn.BatchNorm2d(4), nn.Conv2d(4, 4, 3, 1, 1), nn.Conv2d(4, 4, 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x + self.pointwise(self.spatial(self.norm(x)).relu())
+
+
+def test_the_bulk_of_a_model_is_not_one_box() -> None:
+    stages = cut(Backbone().eval(), image(1, 32, 32))
+    assert {"mixer.0", "mixer.3"} <= set(stages)
+    assert {"conv1", "conv2", "deconv1", "deconv2", "deconv3"} <= set(stages)
