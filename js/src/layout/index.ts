@@ -1,7 +1,7 @@
 /** A stage graph -> boxes and lines. Pure: the same graph and options give the same layout. */
 
-import { downwards, layered } from "./layered";
-import { CARDS, type CardMetrics, COLUMN_BELOW, LARGE_FROM, LARGE_SCALE, MARGIN, MAX_HEIGHT } from "./metrics";
+import { downwards, layered, plan } from "./layered";
+import { CARDS, COLUMN_BELOW, LARGE_FROM, LARGE_SCALE, MARGIN, MAX_HEIGHT } from "./metrics";
 import { net } from "./net";
 import type { Layout, LayoutGraph, LayoutOptions } from "./types";
 import { uLayout } from "./ulayout";
@@ -22,12 +22,15 @@ export function layout(graph: LayoutGraph, options: LayoutOptions): Layout {
   if (canvas.width < COLUMN_BELOW) return downwards(found, graph.groups, CARDS[size], canvas);
   const u = uLayout(found, graph.groups, canvas);
   if (u) return u;
-  const draw = (card: CardMetrics): Layout => layered(found, graph.groups, card, canvas);
-  if (options.card !== "auto" || canvas.width < LARGE_FROM) return draw(CARDS[size]);
-  const large = draw(CARDS.large);
-  if (large.scale < LARGE_SCALE) return draw(CARDS.small);
+  const small = (): Layout => layered(found, plan(found, graph.groups, CARDS.small, canvas), canvas);
+  if (options.card === "small" || (options.card === "auto" && canvas.width < LARGE_FROM)) return small();
+  const planned = plan(found, graph.groups, CARDS.large, canvas);
+  if (options.card === "large") return layered(found, planned, canvas);
+  if (planned.mostScale < LARGE_SCALE) return small();
+  const large = layered(found, planned, canvas);
+  if (large.scale < LARGE_SCALE) return small();
   // Arcs within one row read better than arcs between rows of larger cards.
   const arcs = found.links.filter((link) => link.kind !== "main").length;
-  const small = large.mode === "wrap" && arcs >= MANY_ARCS ? draw(CARDS.small) : large;
-  return small.mode === "row" ? small : large;
+  const other = large.mode === "wrap" && arcs >= MANY_ARCS ? small() : large;
+  return other.mode === "row" ? other : large;
 }

@@ -28,6 +28,7 @@ interface Obstacle {
 }
 
 export function placeLabels(edges: readonly Labelled[]): (Label | null)[] {
+  if (edges.every(({ label }) => label === null)) return edges.map(() => null);
   const shelves = new Shelves();
   edges.forEach(({ points }, edge) => {
     for (let index = 1; index < points.length; index++) {

@@ -38,6 +38,7 @@ export function branchesIn(net: Net, flat: Columns, range: Range): Branch[] {
  * so that what forks and joins inside a longer branch crosses nothing. Each lies as near as can be to what it hangs on.
  */
 export function packLanes(net: Net, branches: readonly Branch[]): number[] {
+  if (branches.length === 0) return [];
   const { depth, parent } = hang(net, branches);
   const span = (index: number): number => branches[index]!.last - branches[index]!.first;
   const order = branches.map((_, index) => index);
@@ -66,14 +67,16 @@ function hang(net: Net, branches: readonly Branch[]): { depth: number[]; parent:
   const trunk = new Set(net.trunk);
   const beside = branches.map(() => new Set<number>());
   const onTrunk = branches.map(() => false);
-  for (const { source, target } of net.links) {
-    const [a, b] = [owner.get(source), owner.get(target)];
-    if (a !== undefined && b !== undefined && a !== b) {
-      beside[a]!.add(b);
-      beside[b]!.add(a);
-    } else if (a !== undefined && trunk.has(target)) onTrunk[a] = true;
-    else if (b !== undefined && trunk.has(source)) onTrunk[b] = true;
-  }
+  branches.forEach(({ nodes }, branch) => {
+    for (const node of nodes) {
+      for (const { source, target } of [...net.into[node]!, ...net.out[node]!]) {
+        const other = source === node ? target : source;
+        const owned = owner.get(other);
+        if (owned !== undefined && owned !== branch) beside[branch]!.add(owned);
+        else if (trunk.has(other)) onTrunk[branch] = true;
+      }
+    }
+  });
   const depth = new Array<number>(branches.length).fill(-1);
   const parent = new Array<number | undefined>(branches.length).fill(undefined);
   const spread = (roots: readonly number[]): void => {

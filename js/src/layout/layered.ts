@@ -20,9 +20,20 @@ export interface Canvas {
   readonly height: number;
 }
 
-export function layered(net: Net, groups: readonly LayoutGroup[], card: CardMetrics, canvas: Canvas): Layout {
+export interface Plan extends Pick<Scene, "grid" | "card" | "pieces"> {
+  /** The scale can only come out smaller: lines take room. */
+  readonly mostScale: number;
+}
+
+/** Where the cards go, before any line is drawn. */
+export function plan(net: Net, groups: readonly LayoutGroup[], card: CardMetrics, canvas: Canvas): Plan {
   const grid = makeGrid(net, groups, card, canvas);
   const pieces = groupPieces({ ...grid, last: grid.column }, groupTree(net.stages, groups));
+  const bare = makeFrame(grid, card, pieces, NO_LINES.channels, 0);
+  return { grid, card, pieces, mostScale: scaleToFit(bare.width, bare.height, canvas) };
+}
+
+export function layered(net: Net, { grid, card, pieces }: Plan, canvas: Canvas): Layout {
   const scene = { grid, card, pieces, routes: routeAll(net, grid, pieces) };
   const { frame, lines } = settle(scene, (side) => side === "top" || side === "bottom");
   const scale = scaleToFit(frame.width, frame.height, canvas);
