@@ -40,6 +40,7 @@ def close(found, expected, scale):
 @example(np.full((3, 5, 5), 0.1, np.float32))
 @example(np.full((1, 2, 2), -3.4e38, np.float32))
 @example(np.array([[[1e8, 1e8 + 8, 1e8]]], np.float32))
+@example(np.array([[[4e-25, 0.0]]], np.float32))
 def test_statistics_are_those_of_the_finite_values(values):
     stats = reduce(torch.from_numpy(values), MAPS, leaf="").statistics
     finite = values[np.isfinite(values)].astype(np.float64)

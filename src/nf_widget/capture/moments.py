@@ -17,6 +17,8 @@ from .views import pieces
 
 Doubles = npt.NDArray[np.float64]
 
+# Sums of squares below this have lost digits in float32.
+_TINY = 1e-34
 # Pooled maps of this many values together are kept for the comparison of channels; more are made again for a few.
 _KEPT = 1 << 16
 
@@ -57,11 +59,13 @@ def scan(channels: Tensor, *, limit: int, grid: tuple[int, int] | None = None) -
     """Measure `[channel, ...]`. With `grid`, also the variance of each map after pooling to that many cells.
 
     A second read, in float64 and with a mask, follows only where the first shows values that are not finite, or
-    that float32 cannot add up.
+    whose squares float32 cannot add up.
     """
     quick = _scan(channels, limit, grid, careful=False)
-    packed = np.concatenate([*quick.moments, quick.structure])
-    return quick if np.isfinite(packed).all() else _scan(channels, limit, grid, careful=True)
+    moments = quick.moments
+    finite = np.isfinite(np.concatenate([*moments, quick.structure])).all()
+    lost = (moments.squares < _TINY) & (moments.high > moments.low)
+    return quick if finite and not lost.any() else _scan(channels, limit, grid, careful=True)
 
 
 def total(moments: Moments) -> Moments:
