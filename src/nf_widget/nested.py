@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any, TypeAlias, TypeVar
 
@@ -19,6 +19,10 @@ Kinds: TypeAlias = "type[_T] | tuple[type[_T], ...]"
 Steps: TypeAlias = Callable[[Nested], "list[tuple[str, Nested]]"]
 
 _ATOMS = (str, bytes, int, float, complex, bool, type(None), type, ModuleType, np.ndarray, torch.nn.Module)
+# Known at a glance; `isinstance` with a tensor's class is slow to say no.
+_PLAIN = frozenset(
+    (str, bytes, int, float, complex, bool, type(None), np.ndarray, torch.dtype, torch.device, torch.Size)
+)
 _MAX_DEPTH = 64
 
 
@@ -37,16 +41,16 @@ def reachable(value: Nested) -> list[tuple[str, Tensor]]:
 
 def leaves_of(kinds: Kinds[_T], value: Nested) -> list[tuple[str, _T]]:
     """`leaves`, for anything that is one of `kinds`, such as what stands for a tensor."""
-    if isinstance(value, kinds):
-        return [("", value)]
-    return list(_walk(kinds, value, "", _container_steps, ()))
+    found: list[tuple[str, _T]] = []
+    _collect(kinds, value, "", steps=_container_steps, above=(), found=found)
+    return found
 
 
 def reachable_of(kinds: Kinds[_T], value: Nested) -> list[tuple[str, _T]]:
     """`reachable`, for anything that is one of `kinds`."""
-    if isinstance(value, kinds):
-        return [("", value)]
-    return list(_walk(kinds, value, "", _object_steps, ()))
+    found: list[tuple[str, _T]] = []
+    _collect(kinds, value, "", steps=_object_steps, above=(), found=found)
+    return found
 
 
 def given(args: tuple[Nested, ...], kwargs: Mapping[str, Nested]) -> Nested:
@@ -66,12 +70,14 @@ def replace(value: Nested, swap: Callable[[Tensor], Tensor]) -> Nested:
 
 def replace_of(kinds: Kinds[_T], value: Nested, swap: Callable[[_T], Any]) -> Nested:
     """`replace`, for anything that is one of `kinds`."""
+    kind = type(value)
+    if kind in _PLAIN:
+        return value
     if isinstance(value, kinds):
         return swap(value)
-    steps = _container_steps(value)
-    if not steps:
+    items = list(value) if kind is tuple or kind is list else [item for _, item in _container_steps(value)]
+    if not items:
         return value
-    items = [item for _, item in steps]
     swapped = [replace_of(kinds, item, swap) for item in items]
     if all(new is old for new, old in zip(swapped, items, strict=True)):
         return value
@@ -96,14 +102,26 @@ def working_copy(value: Nested, memo: dict[int, Nested]) -> Nested:
         return value
 
 
-def _walk(kinds: Kinds[_T], value: Nested, path: str, steps: Steps, above: tuple[int, ...]) -> Iterator[tuple[str, _T]]:
+def _collect(
+    kinds: Kinds[_T], value: Nested, path: str, *, steps: Steps, above: tuple[int, ...], found: list[tuple[str, _T]]
+) -> None:
+    kind = type(value)
+    if kind in _PLAIN:
+        return
     if isinstance(value, kinds):
-        yield path, value
+        found.append((path, value))
         return
     if isinstance(value, _ATOMS) or id(value) in above or len(above) > _MAX_DEPTH:
         return
-    for name, item in steps(value):
-        yield from _walk(kinds, item, f"{path}.{name}" if path else name, steps, (*above, id(value)))
+    above = (*above, id(value))
+    prefix = f"{path}." if path else ""
+    for name, item in enumerate(value) if kind is tuple or kind is list else steps(value):
+        if type(item) in _PLAIN:
+            continue
+        if isinstance(item, kinds):
+            found.append((f"{prefix}{name}", item))
+        else:
+            _collect(kinds, item, f"{prefix}{name}", steps=steps, above=above, found=found)
 
 
 def _container_steps(value: Nested) -> list[tuple[str, Nested]]:

@@ -119,8 +119,8 @@ class ModelState:
 
     def _look_into_module(self, name: str, module: nn.Module, *, grads: bool) -> None:
         prefix = f"{name}." if name else ""
-        for key, parameter in own_parameters(module):
-            if id(parameter) not in self._parameters:
+        for key, parameter in module._parameters.items():  # noqa: SLF001
+            if parameter is not None and id(parameter) not in self._parameters:
                 self._parameters[id(parameter)] = _Parameter(prefix + key, parameter, grads=grads)
         if isinstance(module, torch.jit.ScriptModule):
             for key, buffer in module.named_buffers(recurse=False):
@@ -229,7 +229,8 @@ def named_modules(model: nn.Module) -> list[tuple[str, nn.Module]]:
         seen.add(id(module))
         found.append((path, module))
         prefix = f"{path}." if path else ""
-        stack.extend(reversed([(prefix + name, child) for name, child in children(module)]))
+        if module._modules:  # noqa: SLF001
+            stack.extend(reversed([(prefix + name, child) for name, child in children(module)]))
     return found
 
 

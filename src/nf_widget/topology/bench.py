@@ -148,7 +148,7 @@ class Bench:
 
         def prepare(stage: StageId, call: Call) -> None:
             if stage in self._given and self._given[stage].ambiguous:
-                call.shake(self._given[stage], trial)
+                call.shaken(self._given[stage], trial)
 
         def visit(stage: StageId, call: Call) -> None:
             if stage in self._given and self._given[stage].ambiguous:

@@ -18,7 +18,7 @@ from torch.autograd.function import FunctionCtx
 from ..nested import Nested, leaves, reachable, replace
 from ..records import StageId
 from ..running.hooks import hooked
-from .perturb import Memory, address, duplicate, equal_entries, has_memory, perturb, same
+from .perturb import Memory, address, duplicate, equal_entries, has_memory, perturb, same, shake
 
 How = Literal["made", "rewritten", "passed"]
 
@@ -116,13 +116,13 @@ class Call:
                     return True
         return False
 
-    def shake(self, given: Given, trial: int) -> None:
+    def shaken(self, given: Given, trial: int) -> None:
         """Before the call: noise on all that it is going to rewrite."""
         with _plainly():
             for key, gift in given.gifts.items():
                 now = self.tensor(key) if gift.how == "rewritten" else None
                 if now is not None and has_memory(now):
-                    perturb([now.data], trial, [torch.ones(now.shape, dtype=torch.bool, device=now.device)])
+                    shake(now.data, trial)
 
     def put(self, given: Given, way: Way) -> Nested:
         """Give out `given` instead. Returns the result to hand on."""

@@ -94,6 +94,17 @@ def perturb(tensors: Sequence[Tensor], trial: int, limits: Sequence[Tensor | Non
     return changed
 
 
+def shake(tensor: Tensor, trial: int) -> None:
+    """Other values in place: in turns all far below the present ones, all far above, and here and there, so that what
+    leaves a half of all numbers alone is seen to write."""
+    limit = torch.ones(tensor.shape, dtype=torch.bool, device=tensor.device)
+    before = tensor.clone()
+    perturb([tensor], trial, [limit])
+    if tensor.is_floating_point() and trial % 3 < 2:
+        far = (tensor - before).abs() + 4 * before.abs().amax() if before.numel() else before
+        tensor.copy_(before - far if trial % 3 == 0 else before + far)
+
+
 def _perturb_one(tensor: Tensor, generator: torch.Generator, scale: float, where: Tensor | None) -> bool:
     if tensor.is_nested:
         parts = [_perturb_one(part, generator, scale, None) for part in tensor.unbind()]

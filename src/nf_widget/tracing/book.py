@@ -46,43 +46,35 @@ class Book:
         self._ops: dict[OpId, _Entry] = {}
         self._calls: dict[CallId, OpenCall] = {}
         self._op_ids, self._call_ids = itertools.count(), itertools.count()
-        self._home = threading.get_ident()
-        self._stacks: dict[int, list[OpenCall]] = {self._home: []}
+        # Open calls, innermost last, of the thread of the forward, and of the threads that it starts.
+        self.home: list[OpenCall] = []
+        self._stacks: dict[int, list[OpenCall]] = {threading.get_ident(): self.home}
         self._specs: dict[tuple[Any, ...], TensorSpec] = {}
         self._exits: dict[CallId | None, list[OpId]] = defaultdict(list)
         self._suspects: list[tuple[weakref.ref[Tensor], OpId]] = []
 
     @property
     def stack(self) -> list[OpenCall]:
-        """Open calls of this thread, innermost last."""
-        return self._stacks.setdefault(threading.get_ident(), [])
+        """Open calls of this thread."""
+        stack = self._stacks.get(threading.get_ident())
+        return self._stacks.setdefault(threading.get_ident(), []) if stack is None else stack
 
     @property
     def innermost(self) -> OpenCall | None:
         """A thread that the forward started works for the call that is open in the thread of the forward."""
-        stack = self._stacks.get(threading.get_ident()) or self._stacks[self._home]
+        stack = self._stacks.get(threading.get_ident()) or self.home
         return stack[-1] if stack else None
-
-    def at_home(self) -> bool:
-        """Whether this is the thread of the forward."""
-        return threading.get_ident() == self._home
 
     def open(
         self, path: str, index: int, module: nn.Module, inputs: tuple[Leaf, ...], handled: BaseException | None
     ) -> None:
-        above = self.innermost
-        call = OpenCall(
-            CallId(next(self._call_ids)),
-            path,
-            index,
-            module,
-            None if above is None else above.id,
-            len(self._ops),
-            inputs,
-            handled,
-        )
-        self._calls[call.id] = call
-        self.stack.append(call)
+        stack = self.stack
+        above = stack or self.home
+        parent = above[-1].id if above else None
+        call_id = CallId(next(self._call_ids))
+        call = OpenCall(call_id, path, index, module, parent, len(self._ops), inputs, handled)
+        self._calls[call_id] = call
+        stack.append(call)
 
     def op(
         self,
@@ -95,16 +87,17 @@ class Book:
         evidence: Evidence = "traced",
     ) -> OpId:
         """Write one op down, as of the innermost open call. Returns its id."""
-        above = self.innermost
+        stack = self._stacks.get(threading.get_ident()) or self.home
+        specs = (self.spec(made[0]),) if len(made) == 1 else tuple([self.spec(t) for t in made])
         op = OpId(next(self._op_ids))
-        call = None if above is None else above.id
-        self._ops[op] = (name, kind, call, parents, tuple([self.spec(t) for t in made]), detail, evidence)
+        self._ops[op] = (name, kind, stack[-1].id if stack else None, parents, specs, detail, evidence)
         return op
 
     def sources(self, tensors: Iterable[Tensor]) -> tuple[OpId, ...]:
         """Ops that the values of `tensors` come from, without repetition, oldest first."""
         found: list[OpId] = []
-        for tensor in self.provenance.parents(tensors, found):
+        unknown = self.provenance.parents(tensors, found)
+        for tensor in unknown:
             if self.provenance.adopt(tensor):
                 self.provenance.parents((tensor,), found)
             else:
@@ -113,7 +106,7 @@ class Book:
 
     def leaves(self, value: Any) -> tuple[Leaf, ...]:
         """Every tensor in `value`, also in the attributes of objects, with its spec and sources."""
-        if type(value) is Tensor:
+        if isinstance(value, Tensor):
             return (Leaf("", self.spec(value), self.sources((value,))),)
         return tuple(Leaf(path, self.spec(t), self.sources((t,))) for path, t in reachable(value))
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
+from types import BuiltinFunctionType, MethodDescriptorType
 from typing import Any
 
 import torch
@@ -47,6 +49,7 @@ class _Rule:
     foreach: bool
     sets_data: bool
     iterates: bool
+    pure: bool
 
 
 class DataflowTracer(TorchFunctionMode):
@@ -71,8 +74,15 @@ class DataflowTracer(TorchFunctionMode):
 
     def _seen(self, rule: _Rule, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         operands = _tensors(args, kwargs)
-        versions = self._before(rule, operands, kwargs)
-        result = func(*args, **kwargs)
+        if rule.pure and "out" not in kwargs:
+            result = func(*args, **kwargs)
+            if type(result) is Tensor:
+                self._one(rule, args, kwargs, operands, result)
+                return result
+            versions = None
+        else:
+            versions = self._before(rule, operands, kwargs)
+            result = func(*args, **kwargs)
         if rule.iterates:  # the pieces are seen before they are handed out
             result = list(result)
         self._after(rule, args, kwargs, operands, versions=versions, result=result)
@@ -109,24 +119,29 @@ class DataflowTracer(TorchFunctionMode):
         kwargs: dict[str, Any],
         operands: list[Tensor],
         *,
-        versions: list[int],
+        versions: list[int] | None,
         result: Any,
     ) -> None:
-        written = _written(rule, operands, versions, kwargs)
+        written = None if versions is None else _written(rule, operands, versions, kwargs)
         if written:
             self._wrote(rule, args, kwargs, operands, written=written, result=result)
         elif rule.sets_data:
             self._book.provenance.tag(args[0], self._record(rule, args, kwargs, operands[1:], made=(args[0],)))
         elif isinstance(result, Tensor):
-            for tensor in operands:
-                if tensor is result:  # passed on as it is
-                    return
-            op = self._record(rule, args, kwargs, _read(rule.name, operands), made=(result,))
-            self._book.provenance.tag(result, op)
+            self._one(rule, args, kwargs, operands, result)
         elif rule.name in EXITS:
             self._book.exit(operands)
         elif isinstance(result, _CONTAINERS):
             self._results(rule, args, kwargs, operands, result)
+
+    def _one(
+        self, rule: _Rule, args: tuple[Any, ...], kwargs: dict[str, Any], operands: list[Tensor], result: Tensor
+    ) -> None:
+        for tensor in operands:
+            if tensor is result:  # passed on as it is
+                return
+        op = self._record(rule, args, kwargs, _read(rule.name, operands), made=(result,))
+        self._book.provenance.tag(result, op)
 
     def _results(
         self, rule: _Rule, args: tuple[Any, ...], kwargs: dict[str, Any], operands: list[Tensor], result: Any
@@ -235,7 +250,18 @@ def _rule(func: Any) -> _Rule:
         foreach=name.startswith("_foreach_"),
         sets_data=sets_data,
         iterates=name in ("__iter__", "__reversed__"),
+        pure=not in_place and isinstance(func, (BuiltinFunctionType, MethodDescriptorType)) and _is_pure(name),
     )
+
+
+@cache
+def _is_pure(name: str) -> bool:
+    """Whether torch's own declarations say that the function writes to no operand, but for `out=`."""
+    overloads = None if name.startswith("_") else getattr(torch.ops.aten, name, None)
+    if overloads is None or "norm" in name:  # batch norm writes to its statistics, and does not declare it
+        return False
+    schemas = [getattr(overloads, each)._schema for each in overloads.overloads()]  # noqa: SLF001
+    return not any(schema.is_mutable and not any(a.is_out for a in schema.arguments) for schema in schemas)
 
 
 def _read(name: str, operands: list[Tensor]) -> list[Tensor]:

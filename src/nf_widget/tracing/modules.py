@@ -10,7 +10,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ..nested import replace
+from ..nested import given, replace
+from ..records import Leaf, OpId
 from ..running.hooks import hooked
 from .book import Book, OpenCall
 from .dataflow import DataflowTracer
@@ -40,55 +41,65 @@ class _Watch:
         self._counts[path] = index + 1
         book = self._book
         with torch._C.DisableTorchFunction():
-            given = book.leaves(args[0] if len(args) == 1 and not kwargs else _named(args, kwargs))
-        # A mode holds for its own thread only.
-        if self._tracer is not None and not book.at_home() and not book.stack:
-            self._tracer.__enter__()  # type: ignore[no-untyped-call]
-        book.open(path, index, module, given, sys.exc_info()[1])
+            received = book.leaves(given(args, kwargs))
+        if self._tracer is not None and not (stack := book.stack) and stack is not book.home:
+            self._tracer.__enter__()  # type: ignore[no-untyped-call]  # a mode holds for its own thread only
+        book.open(path, index, module, received, sys.exc_info()[1])
 
     def leave(self, path: str, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> Any:
         """Closes the call. A tensor that the call did not make but gives out becomes a new alias of itself, so that
         what reads it from here can be told from what reads it elsewhere."""
-        book = self._book
-        call = _closing(book.stack, path)
-        if call is None:
+        stack = self._book.stack
+        if not _brought_up(stack, path):
             return None
+        call = stack[-1]
+        own = None
         try:
-            if sys.exc_info()[1] is not call.handled:  # an exception ends the call
-                return None
-            call.finished = True
-            if output is None:
-                return None
-            with torch._C.DisableTorchFunction():
-                if kwargs and isinstance(module, torch.jit.ScriptModule):  # `enter` was not told of them
-                    call.inputs = book.leaves(_named(args, kwargs))
-                own = replace(output, lambda t: self._own(t, call.first_op))
-                call.outputs = book.leaves(own)
-            return own if own is not output else None
+            if sys.exc_info()[1] is call.handled:  # else an exception ends the call
+                call.finished = True
+                if output is not None:
+                    with torch._C.DisableTorchFunction():
+                        if kwargs and isinstance(module, torch.jit.ScriptModule):  # `enter` was not told of them
+                            call.inputs = self._book.leaves(given(args, kwargs))
+                        own = self._given_out(call, output)
         finally:
-            book.stack.pop()
-            if self._tracer is not None and not book.at_home() and not book.stack:
+            stack.pop()
+            if self._tracer is not None and not stack and stack is not self._book.home:
                 self._tracer.__exit__(None, None, None)  # type: ignore[no-untyped-call]
+        return own if own is not output else None
 
-    def _own(self, tensor: Tensor, first_op: int) -> Tensor:
+    def _given_out(self, call: OpenCall, output: Any) -> Any:
+        """What the call hands on in the place of `output`; its leaves are written down."""
+        book = self._book
+        if isinstance(output, Tensor):
+            own, sources = self._own(output, call.first_op)
+            call.outputs = (Leaf("", book.spec(own), sources),)
+            return own
+        changed = replace(output, lambda t: self._own(t, call.first_op)[0])
+        call.outputs = book.leaves(changed)
+        return changed
+
+    def _own(self, tensor: Tensor, first_op: int) -> tuple[Tensor, tuple[OpId, ...]]:
         book = self._book
         sources = book.sources((tensor,))
         if sources and sources[0] >= first_op:
-            return tensor
+            return tensor, sources
         op = book.op("identity", "identity", sources, (tensor,))
         alias = _alias(tensor)
         book.provenance.tag(alias, op)
-        return alias
+        return alias, (op,)
 
 
-def _closing(stack: list[OpenCall], path: str) -> OpenCall | None:
-    """The open call of this path, brought to the top; None where the call was never opened, since a hook of the user's
-    raised before ours. Calls above it ended by what is no `Exception`, which hooks are not told of."""
+def _brought_up(stack: list[OpenCall], path: str) -> bool:
+    """Whether the innermost open call is of this path, after those above it, which ended by what is no `Exception` and
+    so without a hook, are let go. It may never have been opened, since a hook of the user's raised before ours."""
+    if stack and stack[-1].path == path:
+        return True
     if not any(call.path == path for call in stack):
-        return None
+        return False
     while stack[-1].path != path:
         stack.pop()
-    return stack[-1]
+    return True
 
 
 def _alias(tensor: Tensor) -> Tensor:
@@ -100,8 +111,3 @@ def _alias(tensor: Tensor) -> Tensor:
         alias = alias.as_subclass(type(tensor))
         alias.__dict__.update(tensor.__dict__)
     return alias
-
-
-def _named(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-    """One container whose paths read well."""
-    return {**{str(i): arg for i, arg in enumerate(args)}, **kwargs}

@@ -91,6 +91,7 @@ class Provenance:
         if memory in self._constant_memory:
             self.tag(tensor, None)
             return True
+        self._tags = {key: tag for key, tag in self._tags.items() if tag[0]() is not None}
         made = [op for reference, op in self._tags.values() if address(reference()) == memory]
         if made:
             self.tag(tensor, min((op for op in made if op is not None), default=None))
