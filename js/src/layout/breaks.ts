@@ -26,8 +26,8 @@ export interface BreakInput {
 export const NEVER = 1e6;
 /** How far a break may lie from the place that makes rows equal. */
 const REACH = 12;
-/** Scales closer than this are the same to a reader; then fewer rows win. */
-const SCALE_STEP = 0.05;
+/** Scales within this factor are the same to a reader; then fewer rows win. */
+const SCALE_STEP = Math.log(1.05);
 
 export function breakRows(input: BreakInput): Range[] {
   const whole = [{ start: 0, end: input.count }];
@@ -54,7 +54,7 @@ function scaleStep(input: BreakInput, columns: number, rows: number, bands: numb
   const heads = bands * input.levels * (GROUP_HEADER + GROUP_PAD);
   const cards = (rows + input.extraRows) * (input.card.height + GUTTER) - GUTTER;
   const scale = scaleToFit(widthOf(input, columns), 2 * MARGIN + cards + heads, input.canvas);
-  return Math.floor(scale / SCALE_STEP + 1e-9);
+  return Math.floor(Math.log(scale) / SCALE_STEP + 1e-9);
 }
 
 function scaleOf(input: BreakInput, ranges: readonly Range[]): number {
