@@ -19,7 +19,7 @@ PIP := $(PY) -m pip --disable-pip-version-check --quiet
 DONE := .make
 SOURCES := $(shell find js/src -type f) js/package.json js/package-lock.json js/tsconfig.json hatch_build.py
 
-.PHONY: help install demo test check lint types python-tests js-tests notebook-tests browser-tests bundle format clean
+.PHONY: help install demo test check lint types python-tests js-tests notebook-tests browser-tests bundle js-checks format clean
 .DELETE_ON_ERROR:
 
 help:
@@ -97,6 +97,7 @@ python-tests: $(DONE)/test $(DONE)/bundle
 
 js-checks: $(DONE)/node
 	$(PY) hatch_build.py npm run --silent lint
+	$(PY) hatch_build.py npm exec -- biome format .
 	$(PY) hatch_build.py npm run --silent typecheck
 
 js-tests: js-checks
@@ -108,9 +109,10 @@ notebook-tests: $(DONE)/test $(DONE)/bundle
 browser-tests: $(DONE)/test $(DONE)/bundle $(DONE)/chromium
 	NF_WIDGET_RESULTS=$(RESULTS) $(PY) -m pytest -m browser
 
-format: $(DONE)/test
+format: $(DONE)/test $(DONE)/node
 	$(PY) -m ruff check --fix .
 	$(PY) -m ruff format .
+	$(PY) hatch_build.py npm run --silent format
 
 clean:
 	rm -rf $(DONE) $(VENV) js/node_modules src/nf_widget/static dist $(RESULTS)

@@ -145,6 +145,7 @@ class Lab:
         """Switch JupyterLab's theme: "JupyterLab Dark", "JupyterLab Light"."""
         self.page.evaluate("(theme) => jupyterapp.commands.execute('apputils:change-theme', { theme })", name)
         self.page.wait_for_function("(theme) => document.body.dataset.jpThemeName === theme", arg=name)
+        self.page.wait_for_selector("#jupyterlab-splash", state="detached")
 
     def hover_edge(self, edge: Locator) -> None:
         """Put the pointer on the line of an `.nf-edge`."""

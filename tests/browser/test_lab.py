@@ -238,6 +238,7 @@ def test_themes_are_followed_while_shown(unet: Lab) -> None:
         "([root, light]) => getComputedStyle(root).backgroundColor !== light",
         arg=[widget(unet).element_handle(), light],
     )
+    unet.screenshot_of(widget(unet), "unet-dark")
     unet.theme("JupyterLab Light")
 
 
