@@ -16,7 +16,8 @@ LAB_FLAGS ?=
 
 PY := $(VENV)/bin/python
 PIP := $(PY) -m pip --disable-pip-version-check --quiet
-DONE := .make
+# What was done for this environment; it goes with it.
+DONE := $(VENV)/.done
 SOURCES := $(shell find js/src -type f) js/package.json js/package-lock.json js/tsconfig.json hatch_build.py
 
 .PHONY: help install demo test check lint types python-tests js-tests notebook-tests browser-tests bundle js-checks format clean
@@ -28,7 +29,6 @@ help:
 # ---- set-up
 
 $(DONE)/venv:
-	@mkdir -p $(DONE)
 	@command -v $(PYTHON) >/dev/null || { \
 	  echo "There is no $(PYTHON). Install Python 3.10 or newer, or name one: make PYTHON=/path/to/python"; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { \
@@ -37,6 +37,7 @@ $(DONE)/venv:
 	  echo "$(PYTHON) cannot make virtual environments. On Debian and Ubuntu: apt-get install python3-venv"; exit 1; }
 	@echo "Making the virtual environment $(VENV)"
 	@test -x $(PY) || $(PYTHON) -m venv $(VENV)
+	@mkdir -p $(DONE)
 	@touch $@
 
 $(DONE)/torch: $(DONE)/venv
@@ -115,4 +116,4 @@ format: $(DONE)/test $(DONE)/node
 	$(PY) hatch_build.py npm run --silent format
 
 clean:
-	rm -rf $(DONE) $(VENV) js/node_modules src/nf_widget/static dist $(RESULTS)
+	rm -rf $(VENV) js/node_modules src/nf_widget/static dist $(RESULTS)
