@@ -13,11 +13,12 @@ PACKAGE = Path(nf_widget.__file__).parent
 # A layer may import the layers named here, and itself.
 EVERYONE = {"records", "errors", "nested", "naming", "functions", "_version"}
 ALLOWED = {
-    "widget": {"session", "protocol", "export", "bundle", "mainthread", "options"},
-    "session": {
-        "selection", "tracing", "topology", "capture", "interpret", "inputs", "running", "options", "frames", "cache",
-        "passes", "recording", "table", "warned",
+    "widget": {"session", "flow", "protocol", "export", "bundle", "mainthread", "options"},
+    "session": {"flow", "frames", "inputs", "options", "running"},
+    "flow": {
+        "cache", "cuts", "frames", "inputs", "options", "passes", "recording", "running", "table", "topology",
     },
+    "cuts": {"inputs", "interpret", "options", "recording", "selection", "topology", "warned"},
     "passes": {"colours", "capture", "interpret", "inputs", "options", "recording"},
     "recording": {"tracing", "inputs", "running", "options"},
     "options": {"running", "topology"},

@@ -217,6 +217,33 @@ def test_channels_order_and_colours_stay_as_they_are_while_scrubbing(unet: UNet,
     assert first.statistics != second.statistics
 
 
+class Gate(nn.Module):
+    """Which of its two branches runs depends on the sign of the input."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stem, self.left, self.right, self.head = (nn.Linear(3, 3) for _ in range(4))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        branch = self.left if x.sum() > 0 else self.right
+        return self.head(branch(self.stem(x)))
+
+
+def test_a_frame_that_takes_another_path_has_its_own_graph() -> None:
+    up, down = torch.ones(1, 3), -torch.ones(1, 3)
+    flow = trace(Gate(), frames=[up, down, up * 2])
+    first, name = flow.graph, flow.id
+    assert "left" in {s.id for s in first.stages}
+    flow.overview(1)
+    assert {(e.source, e.target) for e in flow.graph.edges} >= {("stem", "right"), ("right", "head")}
+    assert any(note.kind == "path" for note in flow.graph.notes)
+    assert flow.id != name
+    flow.overview(2)
+    assert (flow.graph, flow.id) == (first, name)
+    flow.prefetch(1, 0)
+    assert flow.graph == first
+
+
 def test_expanding_a_stage_shows_its_children_and_collapsing_undoes_it(unet: UNet, image: torch.Tensor) -> None:
     flow = trace(unet, image)
     before = flow.graph

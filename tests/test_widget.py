@@ -127,6 +127,20 @@ def test_a_bad_frame_leaves_the_last_good_picture_marked_stale(model: Branching,
     widget.close()
 
 
+def test_neighbours_are_prefetched_when_nothing_else_is_wanted(model: Branching, x: torch.Tensor) -> None:
+    async def cell() -> FlowWidget:
+        widget = FlowWidget(model, frames=[x * k for k in range(1, 8)])
+        widget.frame = 3
+        await asyncio.sleep(0.2)
+        return widget
+
+    widget = asyncio.run(cell())
+    known = [frame for frame in range(7) if widget.flow.has_overview(frame, 0)]
+    assert known == [0, 2, 3, 4, 5]
+    assert widget.overview["frame"] == 3
+    widget.close()
+
+
 def test_a_frame_or_sample_that_is_not_there_is_refused(widget: FlowWidget) -> None:
     with pytest.raises(OptionError, match="frame is 7"):
         widget.frame = 7

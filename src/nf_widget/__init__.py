@@ -24,8 +24,9 @@ from .errors import (
     TopologyWarning,
     ValuesWarning,
 )
+from .flow import Flow
 from .records import Edge, ModuleCall, Stage, StageGraph, Summary, TensorSpec, Trace
-from .session import Flow, trace
+from .session import trace
 from .widget import FlowWidget
 
 __all__ = [

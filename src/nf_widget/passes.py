@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -15,7 +16,7 @@ from .capture.detail import cut
 from .capture.reducers import reduce
 from .capture.run import Pass, Plan, Tap, capture
 from .colours import colour_range
-from .errors import NotRunWarning, PathWarning, StageError
+from .errors import PathWarning, StageError
 from .inputs import Inputs
 from .interpret.axes import infer, parse
 from .interpret.outputs import interpret, photo
@@ -73,7 +74,10 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class Captured:
+    """`seconds`: the forward's own time. `strayed`: selected modules were called otherwise than when recorded."""
+
     seconds: float
+    strayed: bool
 
 
 def capture_stages(
@@ -95,11 +99,10 @@ def capture_stages(
     done = capture(model, inputs, recorded.conditions, plan)
     if done.error is not None and recorded.error is None:
         raise done.error
-    _warn_of_missed(done, recorded)
     for wish in wishes:
         if wish.keep:
             wish.take_kept(wish.kept, options, trace)
-    return Captured(done.seconds)
+    return Captured(done.seconds, recorded.error is None and _strayed(done, trace))
 
 
 def axes_of(stage: Stage, tensor: Tensor, options: Options, trace: Trace) -> Axes:
@@ -238,15 +241,11 @@ def _warn_of_unfused(model: nn.Module, taps: Sequence[Tap]) -> None:
         )
 
 
-def _warn_of_missed(done: Pass, recorded: Recorded) -> None:
-    if done.missed and done.error is None and recorded.error is None:
-        names = ", ".join(tap.path for tap in done.missed[:5])
-        warnings.warn(
-            f"{names} ran when the model was traced but not when activations were captured: this forward takes another "
-            "path each time, or for this input.",
-            NotRunWarning,
-            stacklevel=6,
-        )
+def _strayed(done: Pass, trace: Trace) -> bool:
+    if done.missed:
+        return True
+    times = Counter(call.path for call in trace.calls)
+    return done.calls is not None and any(times[path] != count for path, count in done.calls.items())
 
 
 def refused(request: Request, why: str) -> Tile:

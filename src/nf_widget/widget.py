@@ -13,9 +13,10 @@ from torch import nn
 
 from . import bundle, protocol
 from .errors import BusyError, OptionError
+from .flow import Flow
 from .mainthread import MainThread
 from .nested import Nested
-from .session import Flow, trace
+from .session import trace
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -106,6 +107,9 @@ class FlowWidget(anywidget.AnyWidget):
         script, styles = bundle.load()
         self._flow = flow
         self._beat = 0
+        self._direction = 1
+        # Frames that raised: not worth trying before they are looked at.
+        self._unfit: set[int] = set()
         self._main = MainThread()
         sample = min(flow.options.sample, flow.sample_count - 1)
         super().__init__(
@@ -167,21 +171,51 @@ class FlowWidget(anywidget.AnyWidget):
         self.tiles = protocol.encode_tiles(answers, seq=seq)
         self._say("idle")
 
-    def _on_place(self, _change: Any) -> None:
-        if self._main is not None:
+    def _on_place(self, change: Any) -> None:
+        """A place that was seen before is shown at once, from any thread; another one by the main thread."""
+        if change["name"] == "frame":
+            self._direction = 1 if change["new"] > change["old"] else -1
+        if self._flow is None or self._main is None:
+            return
+        if self._flow.has_overview(self.frame, self.sample):
+            self._serve_place()
+        else:
             self._main.post(self._serve_place)
 
     def _serve_place(self) -> None:
+        """The place that is wanted now, whatever was asked for before."""
         frame, sample = self.frame, self.sample
         if (self.overview.get("frame"), self.overview.get("sample")) == (frame, sample):
             return
-        self._say("busy", "running the model")
+        if not self.flow.has_overview(frame, sample):
+            self._say("busy", "running the model")
         try:
-            self.overview = protocol.encode_overview(self.flow.overview(frame, sample), frame=frame, sample=sample)
+            overview = self.flow.overview(frame, sample)
         except Exception as error:  # noqa: BLE001
+            self._unfit.add(frame)
             self._say_error(error, state="stale")
             return
+        with self.hold_sync():
+            if self.flow.id != self.graph["trace"]:  # this frame takes another path through the model
+                self.graph = self._encoded_graph()
+            self.overview = protocol.encode_overview(overview, frame=frame, sample=sample)
         self._say("idle")
+        if self._main is not None and not self._main.immediate:
+            self._main.post(self._prefetch)
+
+    def _prefetch(self) -> None:
+        """When nothing else is wanted: the neighbours of this frame, the next one in the direction of travel first."""
+        frame, sample, ahead = self.frame, self.sample, self._direction
+        for neighbour in (frame + ahead, frame - ahead, frame + 2 * ahead):
+            inside = 0 <= neighbour < self.frame_count and neighbour not in self._unfit
+            if inside and self._main is not None and not self.flow.has_overview(neighbour, sample):
+                try:
+                    self.flow.prefetch(neighbour, sample)
+                except Exception:  # noqa: BLE001 - it is told when the frame is looked at
+                    _LOG.debug("Frame %d could not be prefetched", neighbour, exc_info=True)
+                    self._unfit.add(neighbour)
+                self._main.post(self._prefetch)  # one at a time: what is wanted meanwhile comes first
+                return
 
     def _on_expanded(self, _change: Any) -> None:
         if self._main is not None:

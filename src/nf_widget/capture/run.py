@@ -46,15 +46,17 @@ class Plan:
 
 @dataclass(slots=True)
 class Pass:
-    """What came of a pass. `seconds` is the forward's own time, without ours; `missed` the taps never reached."""
+    """What came of a pass. `seconds` is the forward's own time, without ours; `missed` the taps never reached; `calls`
+    how often each tapped module was called, where the forward ran to its end."""
 
     seconds: float = 0.0
     missed: list[Tap] = field(default_factory=list)
+    calls: dict[str, int] | None = None
     error: Exception | None = None
 
 
 def capture(model: nn.Module, inputs: Inputs, conditions: Conditions, plan: Plan) -> Pass:
-    """One forward under `conditions`. An exception of the model is in the result, after what came before it was taken."""
+    """One forward under `conditions`. An exception of the model is in the result; what came before it was taken."""
     done = Pass()
     with ExitStack() as stack:
         state = stack.enter_context(borrowed(model, conditions))
@@ -77,6 +79,7 @@ def capture(model: nn.Module, inputs: Inputs, conditions: Conditions, plan: Plan
             if plan.output is not None:
                 with _aside(conditions):
                     plan.output(result)
+                done.calls = watch.calls()
         except Exception as error:  # noqa: BLE001 - a model may raise anything; the caller decides
             done.error = error
         done.missed = watch.missed()
@@ -87,6 +90,7 @@ class _Watch:
     def __init__(self, plan: Plan, conditions: Conditions) -> None:
         self._conditions = conditions
         self._open = {(tap.path, tap.index): tap for tap in plan.taps}
+        self._paths = list(dict.fromkeys(tap.path for tap in plan.taps))
         self._stops = plan.output is None
         self._counts: dict[str, int] = defaultdict(int)
         self.spent = 0.0
@@ -94,13 +98,15 @@ class _Watch:
     def missed(self) -> list[Tap]:
         return list(self._open.values())
 
+    def calls(self) -> dict[str, int]:
+        return {path: self._counts[path] for path in self._paths}
+
     @contextmanager
     def on(self, model: nn.Module) -> Iterator[None]:
-        paths = dict.fromkeys(path for path, _ in self._open)
         modules = dict(model.named_modules())
         scripted: dict[nn.Module, str] = {}
         with ExitStack() as stack:
-            for path in paths:
+            for path in self._paths:
                 module = modules[path]
                 if isinstance(module, torch.jit.ScriptModule):
                     scripted[module] = path

@@ -1,0 +1,320 @@
+"""`Flow`: owns the model, the inputs and the caches, and orders the passes."""
+
+from __future__ import annotations
+
+import difflib
+import itertools
+import threading
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from .cache import ByteCache
+from .cuts import Cut, described, first_cut, noted, opened, same_path, worded
+from .errors import InputError, NotRunWarning, StageError
+from .frames import Frames
+from .inputs import Inputs, normalise
+from .nested import Nested
+from .options import Options
+from .passes import Captured, Wish, capture_stages, refused
+from .recording import record_model
+from .records import Edge, Note, Request, Stage, StageGraph, StageId, Summary, Tile, Trace
+from .table import table
+from .topology.verify import Verification, verify
+
+_NUMBERS = itertools.count(1)
+_SUMMARY_BYTES = 64 * 2**20
+_TILE_BYTES = 128 * 2**20
+
+
+class Flow:
+    """What the network does to its inputs. Made by `trace`; read `graph`, ask for summaries and activations."""
+
+    def __init__(self, model: nn.Module, frames: Frames, kwargs: dict[str, Nested], options: Options) -> None:
+        self._model = model
+        self._frames = frames
+        self._kwargs = kwargs
+        self._options = options
+        self._number = next(_NUMBERS)
+        self._lock = threading.RLock()
+        self._summaries: ByteCache[tuple[Summary, ...]] = ByteCache(_SUMMARY_BYTES)
+        self._activations: ByteCache[dict[str, Tensor]] = ByteCache(options.capture_budget)
+        self._tiles: ByteCache[Tile] = ByteCache(_TILE_BYTES)
+        # What is shown first sets the channels, their order and the colours for every later frame and sample.
+        self._pins: dict[StageId, dict[str, Summary]] = {}
+        self._seconds: float | None = None
+        inputs = self._inputs(0)
+        self._cuts = [first_cut(model, inputs, record_model(model, inputs, options), options)]
+        self._at = 0
+        # Which cut a frame's forward belongs to, where that is known to differ from the first.
+        self._cut_of: dict[int, int] = {}
+        first = self.overview(0, min(options.sample, max(self.sample_count - 1, 0)))
+        self._cut = described(self._cut, first)
+
+    @property
+    def _cut(self) -> Cut:
+        return self._cuts[self._at]
+
+    @_cut.setter
+    def _cut(self, cut: Cut) -> None:
+        self._cuts[self._at] = cut
+
+    @property
+    def graph(self) -> StageGraph:
+        """Stages and edges, of the frame looked at last."""
+        return self._cut.graph
+
+    @property
+    def trace(self) -> Trace:
+        """The record of the metadata pass: module calls and ops."""
+        return self._cut.trace
+
+    @property
+    def expanded(self) -> tuple[str, ...]:
+        """Ids of the stages shown as their children."""
+        return self._cut.expanded
+
+    @property
+    def model(self) -> nn.Module:
+        return self._model
+
+    @property
+    def options(self) -> Options:
+        return self._options
+
+    @property
+    def error(self) -> BaseException | None:
+        """What the forward raised, with `errors="show"`."""
+        return self._cut.recorded.error
+
+    @property
+    def id(self) -> str:
+        """Names what is shown within the process: another frame may take another path through the model."""
+        return f"{self._number}.{self._at}" if self._at else str(self._number)
+
+    @property
+    def frame_count(self) -> int:
+        return self._frames.count
+
+    @property
+    def frame_labels(self) -> tuple[str, ...]:
+        return self._frames.labels
+
+    @property
+    def sample_count(self) -> int:
+        """Entries along the batch axis of the first input; 1 where there is none."""
+        shape = self.trace.inputs[0].spec.shape
+        return shape[0] if len(shape) > 1 else 1
+
+    @property
+    def device(self) -> str:
+        return str(self._cut.recorded.conditions.device)
+
+    @property
+    def forward_ms(self) -> float | None:
+        """Time of the model's own forward in the last full capture pass, without ours."""
+        return None if self._seconds is None else self._seconds * 1e3
+
+    def edge(self, source: str, target: str) -> Edge:
+        """The edge between two stages. Raises `StageError`."""
+        self.stage(source), self.stage(target)
+        for edge in self.graph.edges:
+            if edge.source == source and edge.target == target:
+                return edge
+        into = [edge.source for edge in self.graph.edges if edge.target == target]
+        raise StageError(f"No edge {source} -> {target}: into {target} flow {', '.join(into) or 'no stages'}.")
+
+    def stage(self, name: str) -> Stage:
+        """Raises `StageError` with the nearest names."""
+        names = {str(stage.id): stage for stage in self.graph.stages}
+        if name in names:
+            return names[name]
+        near = difflib.get_close_matches(name, names, n=3, cutoff=0.3) or list(names)[:5]
+        raise StageError(f"No stage {name!r}. Nearest: {', '.join(near)}.")
+
+    def summary(self, stage: str, leaf: str | None = None, *, frame: int = 0, sample: int | None = None) -> Summary:
+        """Statistics, ranked channels and a picture of what this stage gave out (its first leaf)."""
+        name = self.stage(stage).id
+        summaries = self.overview(frame, self._options.sample if sample is None else sample)[name]
+        if not summaries:
+            raise StageError(f"{stage} gave out no tensor in this run.")
+        for summary in summaries:
+            if leaf is None or summary.leaf == leaf:
+                return summary
+        raise StageError(f"{stage} has no leaf {leaf!r}: {', '.join(repr(s.leaf) for s in summaries)}.")
+
+    def activation(self, stage: str, leaf: str | None = None, *, frame: int = 0) -> Any:
+        """The whole tensor, on `capture_device`, detached: a dict of leaves if there are several and none is named.
+
+        It equals what the summaries were made from: a pass runs under the conditions of the first one.
+        """
+        box = self.stage(stage)
+        with self._lock:
+            found = self._activations.get((self._at, frame, box.id))
+            if found is None:
+                wish = Wish(box, keep=True)
+                self._pass(frame, [wish])
+                found = wish.kept
+        if leaf is not None:
+            if leaf not in found:
+                raise StageError(f"{stage} has no leaf {leaf!r}: {', '.join(map(repr, found)) or 'none'}.")
+            return found[leaf].clone()
+        if not found:
+            raise StageError(f"{stage} gave out no tensor in this run.")
+        if len(found) == 1:
+            return next(iter(found.values())).clone()
+        return {path: tensor.clone() for path, tensor in found.items()}
+
+    def overview(self, frame: int = 0, sample: int = 0) -> Mapping[StageId, tuple[Summary, ...]]:
+        """Summaries of every stage's leaves for one frame and sample; one capture pass for those not yet known.
+
+        Where this frame's forward takes another path than the one shown, it is recorded, and `graph` follows.
+        """
+        with self._lock:
+            self._at = self._cut_of.get(frame, 0)
+            found = self._summaries_of(frame, sample)
+            missing = [stage for stage in self.graph.stages if found[stage.id] is None]
+            if missing:
+                captured = self._summarise(frame, sample, missing)
+                if captured.strayed and self._follow(frame):
+                    return self.overview(frame, sample)
+                found = self._summaries_of(frame, sample)
+            return {name: summaries or () for name, summaries in found.items()}
+
+    def has_overview(self, frame: int, sample: int) -> bool:
+        """Whether `overview` would answer without running the model. Safe in any thread."""
+        at = self._cut_of.get(frame, 0)
+        stages = self._cuts[at].graph.stages
+        return all(self._summaries.get((at, frame, sample, stage.id)) is not None for stage in stages)
+
+    def prefetch(self, frame: int, sample: int) -> None:
+        """Have the overview of a frame at hand, without looking at it: `graph` stays as it is."""
+        with self._lock:
+            at = self._at
+            try:
+                self.overview(frame, sample)
+            finally:
+                self._at = at
+
+    def _summaries_of(self, frame: int, sample: int) -> dict[StageId, tuple[Summary, ...] | None]:
+        return {s.id: self._summaries.get((self._at, frame, sample, s.id)) for s in self.graph.stages}
+
+    def _summarise(self, frame: int, sample: int, stages: Sequence[Stage]) -> Captured:
+        wishes = [Wish(stage, sample=sample, pins=self._pins.get(stage.id, {})) for stage in stages]
+        captured = self._pass(frame, wishes)
+        if captured.strayed and frame not in self._cut_of:
+            return captured
+        if captured.seconds and any(stage.kind == "output" for stage in stages):
+            self._seconds = captured.seconds
+        for wish in wishes:
+            name, summaries = wish.stage.id, tuple(wish.summaries)
+            self._pins.setdefault(name, {summary.leaf: summary for summary in summaries})
+            self._summaries.put((self._at, frame, sample, name), summaries, sum(map(_summary_bytes, summaries)))
+        return captured
+
+    def _follow(self, frame: int) -> bool:
+        """Record this frame's own path. False where that has been done: the forward differs from run to run."""
+        if frame in self._cut_of:
+            warnings.warn(
+                "This forward calls other modules each time it runs, under the same random numbers: what is shown "
+                "may belong to several runs.",
+                NotRunWarning,
+                stacklevel=4,
+            )
+            return False
+        inputs = self._inputs(frame)
+        recorded = record_model(self._model, inputs, self._options)
+        for index, cut in enumerate(self._cuts):
+            if same_path(cut.trace, recorded.trace):
+                self._cut_of[frame] = self._at = index
+                return True
+        note = Note("path", f"Frame {frame} takes another path through the model: these are its own stages and edges.")
+        expanded = self.expanded
+        cut = noted(first_cut(self._model, inputs, recorded, self._options), note)
+        self._cuts.append(opened(self._model, cut, expanded, self._options) if expanded else cut)
+        self._cut_of[frame] = self._at = len(self._cuts) - 1
+        self._cut = worded(self._cut, self._cuts[0].words)
+        return True
+
+    def cached_tiles(self, requests: Iterable[Request]) -> tuple[list[Tile], list[Request]]:
+        """(answers that need no pass, requests that do). Never runs the model; safe in any thread."""
+        found: list[Tile] = []
+        missing: list[Request] = []
+        for request in requests:
+            tile = self._tiles.get((self._at, request))
+            if tile is None:
+                missing.append(request)
+            else:
+                found.append(tile)
+        return found, missing
+
+    def tiles(self, requests: Sequence[Request]) -> list[Tile]:
+        """Exact pieces of activations, one pass for each frame that needs one. Mistakes are answered in words."""
+        found, missing = self.cached_tiles(requests)
+        stages = {stage.id: stage for stage in self.graph.stages}
+        by_frame: dict[int, dict[StageId, list[Request]]] = {}
+        for request in missing:
+            if request.stage not in stages or not 0 <= request.frame < self.frame_count:
+                found.append(refused(request, "This stage or frame is not there any more."))
+            else:
+                by_frame.setdefault(request.frame, {}).setdefault(request.stage, []).append(request)
+        with self._lock:
+            for frame, by_stage in by_frame.items():
+                wishes = [Wish(stages[name], requests=tuple(wanted), keep=True) for name, wanted in by_stage.items()]
+                self._serve(frame, wishes)
+                for wish in wishes:
+                    for request, tile in zip(wish.requests, wish.tiles_in_order(), strict=True):
+                        self._tiles.put((self._at, request), tile, tile.data.nbytes + 256)
+                        found.append(tile)
+        return found
+
+    def expand(self, stages: Sequence[str]) -> StageGraph:
+        """Show these stages as their children, and no others; `()` is the first cut again. Returns the new graph."""
+        with self._lock:
+            self._cuts = [opened(self._model, cut, stages, self._options) for cut in self._cuts]
+            return self.graph
+
+    def verify(self) -> Verification:
+        """Check every edge by intervention: perturb one stage, hold the others, see whose value changes."""
+        with self._lock:
+            cut = self._cut
+            return verify(self._model, cut.setting.inputs, cut.setting.conditions, cut.trace, cut.selection, cut.graph)
+
+    def __str__(self) -> str:
+        return table(self.graph, self.trace)
+
+    def __repr__(self) -> str:
+        return f"<Flow of {self.trace.model_name}: {len(self.graph.stages)} stages, {len(self.graph.edges)} edges>"
+
+    def _serve(self, frame: int, wishes: list[Wish]) -> None:
+        """Tiles from kept activations where there are any, the rest from one pass."""
+        open_wishes = []
+        for wish in wishes:
+            kept = self._activations.get((self._at, frame, wish.stage.id))
+            if kept is None:
+                open_wishes.append(wish)
+            else:
+                wish.take_kept(kept, self._options, self.trace)
+        if open_wishes:
+            self._pass(frame, open_wishes)
+
+    def _pass(self, frame: int, wishes: list[Wish]) -> Captured:
+        captured = capture_stages(self._model, self._inputs(frame), self._cut.recorded, wishes, self._options)
+        for wish in wishes:
+            if wish.keep:
+                size = sum(t.numel() * t.element_size() for t in wish.kept.values() if t.layout == torch.strided)
+                self._activations.put((self._at, frame, wish.stage.id), wish.kept, size)
+        return captured
+
+    def _inputs(self, frame: int) -> Inputs:
+        if not 0 <= frame < self._frames.count:
+            raise InputError(f"frame {frame} is not there: there are {self._frames.count}.")
+        return normalise(self._model, self._frames.get(frame), self._kwargs)
+
+
+def _summary_bytes(summary: Summary) -> int:
+    values = getattr(summary.picture, "values", None)
+    return 2_048 + (values.nbytes if values is not None else 0)
