@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from .capture.detail import cut
 from .capture.reducers import reduce
 from .capture.run import Pass, Plan, Tap, capture
+from .capture.values import spec_of
 from .colours import colour_range
 from .errors import PathWarning, StageError
 from .inputs import Inputs
@@ -30,7 +31,6 @@ from .records import (
     Request,
     Stage,
     Summary,
-    TensorSpec,
     Tile,
     TokenStrip,
     Trace,
@@ -40,6 +40,8 @@ from .records import (
 # A stage that gives out a whole cache of tensors shows the first ones; the rest is there on demand.
 _SHOWN_LEAVES = 8
 _COLOURS = 3
+_IMAGE_DIMS, _FEW_CHANNELS = 4, 16
+_VALUES = ("float32", "float16", "bfloat16", "float64", "uint8")
 
 
 @dataclass(slots=True)
@@ -108,11 +110,22 @@ def capture_stages(
 def axes_of(stage: Stage, tensor: Tensor, options: Options, trace: Trace) -> Axes:
     """What the dimensions mean, or what the user said that they mean."""
     spec = spec_of(tensor)
+    image = _image_size(trace)
     said = options.axes.get(str(stage.id))
     if said is not None:
-        return parse(said, spec)
+        return parse(said, spec, image=image)
     shape = trace.inputs[0].spec.shape
-    return infer(spec, type_name=stage.type_name, batch=shape[0] if shape else None, detail=stage.detail)
+    batch = shape[0] if shape else None
+    return infer(spec, type_name=stage.type_name, batch=batch, detail=stage.detail, image=image)
+
+
+def _image_size(trace: Trace) -> tuple[int, int] | None:
+    """(height, width) of the first input that is one or several images of few channels."""
+    for leaf in trace.inputs:
+        shape = leaf.spec.shape
+        if len(shape) == _IMAGE_DIMS and shape[1] <= _FEW_CHANNELS and leaf.spec.dtype in _VALUES:
+            return shape[2], shape[3]
+    return None
 
 
 def shown_channels(summary: Summary) -> tuple[int, ...] | None:
@@ -136,11 +149,6 @@ def pinned_to(pin: Summary | None, summary: Summary) -> Summary:
     if ranking is not None and pin.ranking is not None and len(ranking.order) == len(pin.ranking.order):
         ranking = replace(ranking, order=pin.ranking.order)
     return replace(summary, scale=pin.scale, ranking=ranking)
-
-
-def spec_of(tensor: Tensor) -> TensorSpec:
-    shape = (int(tensor.size(0)),) if tensor.is_nested else tuple(int(n) for n in tensor.shape)
-    return TensorSpec(shape, str(tensor.dtype).removeprefix("torch."), str(tensor.device))
 
 
 class _Taker:

@@ -107,7 +107,7 @@ class VectorStrip:
 
 @dataclass(frozen=True, slots=True)
 class TokenStrip:
-    """`values: [token, feature]`, pooled from `size`; `norms: [token]` of all tokens up to 4,096.
+    """`values: [token, feature]`, pooled from `size`.
 
     With a grid, `maps` shows the best-ranked features over it.
     """
