@@ -135,6 +135,11 @@ export interface Probe {
   readonly note?: string;
 }
 
+export interface PickedChannel {
+  readonly stage: string;
+  readonly item: number;
+}
+
 export interface ViewState {
   readonly viewport: Signal<Viewport>;
   /** The viewport follows the layout; false once the reader has zoomed or moved. */
@@ -148,8 +153,8 @@ export interface ViewState {
   readonly focus: Signal<string>;
   /** Whether the inspector is open. */
   readonly inspector: Signal<boolean>;
-  /** Channel (head, feature) of the selected stage to look at, where the reader has picked one. */
-  readonly channel: Signal<number | null>;
+  /** Channel (head, feature) of a stage to look at, where the reader has picked one. */
+  readonly channel: Signal<PickedChannel | null>;
   /** Clicked into: the wheel zooms. */
   readonly engaged: Signal<boolean>;
   readonly theme: Signal<Theme>;
@@ -167,7 +172,7 @@ export function createViewState(): ViewState {
     probe: signal<Probe | null>(null),
     focus: signal(""),
     inspector: signal(false),
-    channel: signal<number | null>(null),
+    channel: signal<PickedChannel | null>(null),
     engaged: signal(false),
     theme: signal<Theme>("light"),
     ratio: signal(1),

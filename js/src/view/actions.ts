@@ -10,7 +10,7 @@ export const ZOOM_STEP = 1.25;
 /** Selects a stage or edge and opens the inspector; `channel` where the reader pointed at one. */
 export function select({ widget, view }: ViewContext, id: string, channel: number | null = null): void {
   batch(() => {
-    view.channel.value = channel;
+    view.channel.value = channel === null ? null : { stage: id, item: channel };
     view.inspector.value = true;
     if (widget.selected.peek() !== id) widget.write("selected", id);
   });

@@ -1,5 +1,5 @@
 /** The card of a hovered edge: the edge itself is the rule under its header; below it, what crosses. */
-import { colourTable, scaleFor } from "../colour";
+import { colourTable } from "../colour";
 import { sampleShape, viaText } from "../format";
 import type { EdgePath, Point } from "../layout/types";
 import type { EdgeInfo, Summary } from "../protocol";
@@ -12,6 +12,7 @@ import { mapSlots } from "./draw/slots";
 import { fitText, label } from "./draw/text";
 import { edgeHead } from "./edges";
 import type { Pane } from "./pane";
+import { leafScale } from "./scale";
 
 const WIDTH = 180;
 const HEADER = 30;
@@ -35,12 +36,12 @@ function levelStretch(points: readonly Point[], pane: Pane): { x: number; y: num
 
 function tiles(summary: Summary | undefined, pane: Pane): Child[] {
   if (summary === undefined) return [];
-  const { normalisation, channel_order } = pane.widget.options.value;
+  const { channel_order } = pane.widget.options.value;
   const slots = mapSlots(summary, channel_order, TILES).filter((slot) => slot.plane !== null);
   const table = colourTable(pane.view.theme.value);
   return slots.map(({ plane, full: [rows, columns] }, i) => {
     const { width, height } = inside(rows, columns, TILE, TILE);
-    const scale = scaleFor(normalisation, summary.statistics, planeRange(plane!));
+    const scale = leafScale(pane.widget, summary, () => planeRange(plane!));
     const href = bitmapUrl(bitmapOf(plane!, { scale, table, width, height, ratio: pane.view.ratio.value }));
     const place = { x: INSET + 1 + i * (TILE + 0.3), y: HEADER + 7 + (TILE - height) / 2, width, height };
     return svg("image", { ...place, href, preserveAspectRatio: "none" });

@@ -1,7 +1,7 @@
 /** The side panel: the selected stage, edge or group in full. */
 import { count } from "../format";
 import type { Graph } from "../protocol";
-import { computed, untracked, type ViewContext } from "../state";
+import { computed, untracked, type ViewContext, watch } from "../state";
 import { type Child, html, on } from "./dom";
 import { edgeView } from "./inspect/edge";
 import { labelOf, stageButton } from "./inspect/links";
@@ -66,6 +66,11 @@ export function createInspector(context: ViewContext, end: AbortSignal): HTMLEle
   const panel = html("section", { class: "nf-inspector", role: "region", "aria-label": "Inspector", tabindex: -1 });
   const body = html("div", { class: "nf-i-body" });
   panel.append(body);
+  watch(end, () => {
+    const selected = widget.selected.value;
+    // The reader's own choice comes with its stage; one made elsewhere brings no channel.
+    if (view.channel.peek()?.stage !== selected) view.channel.value = null;
+  });
   const subject = computed(() => subjectOf(widget.graph.value, widget.selected.value));
   remade(
     body,

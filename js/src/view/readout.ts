@@ -10,6 +10,7 @@ import { alarmText, shapeOf } from "./draw/card";
 import { edgeText } from "./edges";
 import type { Pane } from "./pane";
 import { fillList, popover } from "./popover";
+import { isSequence } from "./scale";
 
 /** "enc1 · channel 21 · row 23 · column 46 = 21.7358"; "≈ " before a value that is read from a picture. */
 export function probeText(probe: Probe, name: string): string {
@@ -95,10 +96,13 @@ function kinds(pane: Pane, end: AbortSignal): HTMLElement {
   return element;
 }
 
-function scaleNames(pane: Pane): readonly [string, string] {
-  const rule = pane.widget.options.value.normalisation;
-  if (typeof rule !== "string") return [precise(rule[0]), precise(rule[1])];
-  return ["−", rule === "channel" ? "+ max" : "+ p99"];
+/** What stands at the ends of the legend, and what they mean. */
+function scaleWords({ widget }: Pane): readonly [low: string, high: string, meaning: string] {
+  const rule = widget.options.value.normalisation;
+  if (typeof rule !== "string") return [precise(rule[0]), precise(rule[1]), "the given range"];
+  if (rule === "channel") return ["−", "+ max", "the extremes of each picture"];
+  if (isSequence(widget)) return ["−", "+ first", "the range of each stage in the first input shown"];
+  return ["−", "+ p99", "the 99th percentile of each stage"];
 }
 
 function legend(pane: Pane, end: AbortSignal): HTMLElement {
@@ -108,14 +112,16 @@ function legend(pane: Pane, end: AbortSignal): HTMLElement {
     role: "img",
     "aria-label": "cool: negative, paper: zero, warm: positive",
   });
+  const whole = html("span", { class: "nf-legend" }, low, bar, high);
   watch(end, () => {
     const { rgba } = colourTable(pane.view.theme.value);
     const url = bitmapUrl({ width: rgba.length / 4, height: 1, rgba });
     bar.style.backgroundImage = `url("${url}")`;
-    [low.textContent, high.textContent] = scaleNames(pane);
+    const [from, to, meaning] = scaleWords(pane);
+    [low.textContent, high.textContent] = [from, to];
+    whole.title = `Zero is the paper; colours end at ${meaning}`;
   });
-  const title = "Zero is the paper; colours end at the 99th percentile of each stage";
-  return html("span", { class: "nf-legend", title }, low, bar, high);
+  return whole;
 }
 
 /** "3 notes": what the reader should know about how the graph was found. */

@@ -1,16 +1,17 @@
 /** One stage: its element, kept up to date with what is known of it. */
-import { colourTable, type Scale, scaleFor, WEIGHTS } from "../colour";
+import { colourTable } from "../colour";
 import type { StageInfo, Summary, TileRequest } from "../protocol";
 import { computed, type ReadonlySignal, untracked, watch } from "../state";
-import { type Plane, planeRange } from "./canvas";
+import { planeRange } from "./canvas";
 import { bestPlane, sharpRequest, wholeRequest } from "./detail";
 import { setAttributes, svg } from "./dom";
 import { alarmText, type CardStyle, drawCard, isAlarming, pictureBox, shapeOf } from "./draw/card";
 import { drawFar } from "./draw/far";
 import { createImagePool, type ImagePool } from "./draw/images";
 import { type Drawing, drawPicture, type PictureStyle } from "./draw/picture";
-import type { Slot } from "./draw/slots";
+import { photoSlots, type Slot } from "./draw/slots";
 import type { Pane } from "./pane";
+import { leafScale } from "./scale";
 
 interface Parts {
   readonly pane: Pane;
@@ -118,12 +119,8 @@ function styleOf(
 ): PictureStyle {
   const { pane, id, images } = parts;
   const { widget, view, interest } = pane;
-  const { normalisation, channel_order } = widget.options.value;
+  const { channel_order } = widget.options.value;
   const place = { widget, stage: id, leaf: summary?.leaf ?? "" };
-  const scaleOf = (plane: Plane): Scale => {
-    if (summary?.axes_kind === "attention") return WEIGHTS;
-    return scaleFor(normalisation, summary?.statistics ?? null, normalisation === "channel" ? planeRange(plane) : null);
-  };
   return {
     card: card.size,
     level: card.level,
@@ -134,7 +131,7 @@ function styleOf(
     measure: card.measure,
     images,
     planeFor: (slot) => (looked ? bestPlane(place, slot, interest) : slot.plane),
-    scaleFor: scaleOf,
+    scaleFor: (plane) => leafScale(widget, summary, () => planeRange(plane)),
   };
 }
 
@@ -142,7 +139,9 @@ function styleOf(
 function requests(parts: Parts, summary: Summary, drawing: Drawing | null, style: PictureStyle): TileRequest[] {
   const place = { widget: parts.pane.widget, stage: parts.id, leaf: summary.leaf };
   const exact = parts.selected.value;
-  if (drawing === null || summary.picture.kind === "photo" || !(exact || parts.near.value)) return [];
+  if (drawing === null || !(exact || parts.near.value)) return [];
+  const { picture } = summary;
+  if (picture.kind === "photo") return photoSlots(summary, picture).map((slot) => wholeRequest(place, slot));
   const ask = (slot: Slot, side: number): TileRequest =>
     exact ? wholeRequest(place, slot) : sharpRequest(place, slot, side * style.density);
   return drawing.placed.map(({ slot, width, height }) => ask(slot, Math.max(width, height)));

@@ -1,7 +1,8 @@
 /** What is known of a leaf's slices, and what to ask for to know them exactly. */
-import { type Scale, scaleFor, WEIGHTS } from "../../colour";
+import type { Scale } from "../../colour";
 import type { Summary, TileRequest } from "../../protocol";
 import { type ReadonlySignal, requestFor, type ViewContext } from "../../state";
+import { leafScale } from "../scale";
 import type { Lens } from "./lens";
 import { codedSlice, momentsOf, type Slice, tileSlice } from "./slice";
 
@@ -89,10 +90,10 @@ export const cutSize = (size: readonly number[], axis: number): readonly [number
   size.filter((_, place) => place !== axis) as unknown as readonly [number, number];
 
 /** The scale that a slice of the leaf is painted in. */
-export function scaleOf({ context, summary, lens }: Leaf, slice: Slice | null): Scale {
-  if (lens.form === "maps" && lens.attention) return WEIGHTS;
-  const rule = context.widget.options.value.normalisation;
-  if (rule !== "channel" || slice === null) return scaleFor(rule, summary.value.statistics, null);
-  const { min, max } = momentsOf(slice.values);
-  return scaleFor(rule, summary.value.statistics, Number.isNaN(min) ? null : { low: min, high: max });
+export function scaleOf({ context, summary }: Leaf, slice: Slice | null): Scale {
+  return leafScale(context.widget, summary.value, () => {
+    if (slice === null) return null;
+    const { min, max } = momentsOf(slice.values);
+    return Number.isNaN(min) ? null : { low: min, high: max };
+  });
 }

@@ -49,13 +49,15 @@ interface Picked {
 }
 
 /** The view's channel where the reader has picked one that exists here, else `first`. */
-function pickedIn({ context, lens }: Leaf, first: number): Picked {
+function pickedIn({ context, stage, lens }: Leaf, first: number): Picked {
   const { channel } = context.view;
-  const valid = (item: number | null): item is number => item !== null && item >= 0 && item < lens.count;
   return {
-    picked: computed(() => (valid(channel.value) ? channel.value : first)),
+    picked: computed(() => {
+      const { stage: of, item } = channel.value ?? { stage: "", item: -1 };
+      return of === stage && item >= 0 && item < lens.count ? item : first;
+    }),
     pick: (item) => {
-      channel.value = item;
+      channel.value = { stage, item };
     },
   };
 }

@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Picture, TileRequest, Wanted } from "../../../src/protocol";
 import type { ViewContext } from "../../../src/state";
+import { select } from "../../../src/view/actions";
 import { createInspector } from "../../../src/view/inspector";
 import { type Activation, maps, quantise, summaryOf } from "../../support/activations";
 import { contextOf, edgeInfo, graphOf, Kernel, type Shown, stageInfo } from "../../support/kernel";
@@ -275,7 +276,7 @@ describe("channels", () => {
     });
     press(grid, "ArrowRight");
     expect(text(panel, ".nf-i-title b")).toBe(`ch ${order[5]}`);
-    expect(context.view.channel.value).toBe(order[5]);
+    expect(context.view.channel.value).toEqual({ stage: "enc", item: order[5] });
     expect(grid.querySelector(`[data-item="${order[5]}"]`)!.getAttribute("aria-selected")).toBe("true");
     expect(grid.getAttribute("aria-activedescendant")).toBe(grid.querySelector(`[data-item="${order[5]}"]`)!.id);
     expect(reached).toBe(false);
@@ -494,13 +495,30 @@ describe("the panel", () => {
     expect(wanted()).toEqual([]);
   });
 
+  test("forgets the reader's channel when another stage is selected elsewhere", () => {
+    const panel = open("enc");
+    const first = text(panel, ".nf-i-title b");
+    press(panel.querySelector<HTMLElement>(".nf-i-grid")!, "ArrowRight");
+    expect(text(panel, ".nf-i-title b")).not.toBe(first);
+    kernel.put("selected", "dec");
+    kernel.put("selected", "enc");
+    expect(text(panel, ".nf-i-title b")).toBe(first);
+    expect(context.view.channel.value).toBeNull();
+  });
+
+  test("takes the channel that the reader pointed at in the graph", () => {
+    const panel = open("enc");
+    select(context, "dec", 7);
+    expect(text(panel, ".nf-i-title b")).toBe("ch 7");
+  });
+
   test("lets go of everything at its end", async () => {
     open("enc");
     await settle();
     end.abort();
     expect(kernel.listening).toBe(0);
     kernel.written.length = 0;
-    context.view.channel.value = 3;
+    context.view.channel.value = { stage: "enc", item: 3 };
     kernel.put("overview", kernel.overviewOf(2));
     await settle();
     expect(kernel.written).toEqual([]);
