@@ -2,8 +2,16 @@
 import { indexGraph } from "../graph";
 import { type Layout, layout as layOut } from "../layout";
 import type { Graph } from "../protocol";
-import { computed, conditionOf, createViewState, type ReadonlySignal, type Signal, signal } from "../state";
-import { type ViewContext, watch } from "../state";
+import {
+  computed,
+  conditionOf,
+  createViewState,
+  type ReadonlySignal,
+  type Signal,
+  signal,
+  type ViewContext,
+  watch,
+} from "../state";
 import { html } from "./dom";
 import { createMeasure } from "./draw/text";
 import { type FullScreen, fontEpoch, fullScreen, holdSingleKeys, observeSizes, type Sizes } from "./frame";
@@ -21,7 +29,7 @@ const HEIGHT_MAX = 640;
 const HEIGHT_MIN = 120;
 /** From this width on the inspector stands beside the graph; it needs this much height there. */
 const SIDE_FROM = 1000;
-const SIDE_HEIGHT = 560;
+const SIDE_HEIGHT = 760;
 const NARROW_BELOW = 660;
 
 const NO_GRAPH: Graph = {
