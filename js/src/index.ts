@@ -1,5 +1,6 @@
 /** Entry points of the widget: what belongs to the model is made once, what belongs to a view once per view. */
 import { createInterest, type Interest } from "./interest";
+import type { Wanted } from "./protocol";
 import { createWidgetState, type Model, untracked, type WidgetState, watch } from "./state";
 import { createApp } from "./view/app";
 
@@ -18,18 +19,30 @@ interface RenderProps extends InitializeProps {
   readonly el: HTMLElement;
 }
 
+/** Jupyter's connection to the kernel, where the host shows it. */
+interface Host {
+  readonly widget_manager?: { readonly kernel?: { readonly status?: string } | null };
+}
+
+function kernelOf(model: Model & Host): "busy" | "idle" | undefined {
+  const status = model.widget_manager?.kernel?.status;
+  return status === "busy" || status === "idle" ? status : undefined;
+}
+
 /** State and interest of a model, joined to its traits. */
 function connect(model: Model, end: AbortSignal): Shared {
   const widget = createWidgetState(model, end);
-  const seq = widget.wanted.peek().seq;
-  const interest = createInterest({ seq, send: (wanted) => widget.write("wanted", wanted) }, end);
+  const send = (wanted: Wanted): void => widget.write("wanted", wanted);
+  const interest = createInterest({ seq: widget.wanted.peek().seq, send, kernel: () => kernelOf(model) }, end);
+  const saved = widget.status.peek();
   watch(end, () => {
     const tiles = widget.tiles.value;
     if (tiles !== null) untracked(() => interest.accept(tiles));
   });
   watch(end, () => {
-    const { state } = widget.status.value;
-    untracked(() => interest.heard(state));
+    const status = widget.status.value;
+    // What a saved page holds is no sign of life.
+    if (status !== saved) untracked(() => interest.heard(status.state));
   });
   watch(end, () => {
     const wanted = widget.wanted.value;

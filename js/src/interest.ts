@@ -6,8 +6,8 @@
  * moment, so that a hundred pointer moves during one forward end in one more message.
  */
 import { batch, type ReadonlySignal, signal } from "@preact/signals-core";
-import { Clocks } from "./clocks";
 import type { Status, TileInfo, TileRequest, Tiles, Wanted } from "./protocol";
+import { type HostKernel, Silence } from "./silence";
 import { TileCache } from "./tilecache";
 import { tileValues } from "./wire";
 
@@ -34,7 +34,7 @@ export interface Interest {
   readonly lacking: ReadonlySignal<ReadonlySet<string>>;
   /** Something has been wanted without an answer for 700 ms. */
   readonly slow: ReadonlySignal<boolean>;
-  /** The same for 30 s, and the kernel has not spoken once in that time. */
+  /** The same for longer than a kernel that is there would need; see `PATIENCE_MS`. */
   readonly silent: ReadonlySignal<boolean>;
   /** A batch from the kernel. */
   accept(tiles: Tiles): void;
@@ -46,11 +46,6 @@ export interface Interest {
   retry(): void;
 }
 
-export const SLOW_AFTER_MS = 700;
-export const SILENT_AFTER_MS = 30_000;
-/** An idle kernel that owes tiles for so long has lost them. */
-export const LOST_AFTER_MS = 2_000;
-const RESENDS = 3;
 /** Requests per message: what a front end writes is echoed back to it, so it stays small. */
 const BATCH = 48;
 const BUDGET_BYTES = 96 * 2 ** 20;
@@ -61,13 +56,12 @@ export interface InterestOptions {
   /** The `seq` to go on from. */
   readonly seq: number;
   readonly budget?: number;
+  readonly kernel?: HostKernel;
 }
 
 class Store implements Interest {
   readonly arrived = signal(0);
   readonly lacking = signal<ReadonlySet<string>>(new Set());
-  readonly slow = signal(false);
-  readonly silent = signal(false);
   readonly #cache: TileCache;
   /** Owner -> requests, the one that spoke last at the end. */
   readonly #claims = new Map<object, readonly TileRequest[]>();
@@ -78,15 +72,22 @@ class Store implements Interest {
   /** Keys of the `wanted` that the kernel has now. */
   #sent: ReadonlySet<string> = new Set();
   #scheduled = false;
-  #resends = 0;
-  #kernelIdle = false;
-  readonly #clocks = new Clocks();
+  readonly #silence: Silence;
 
   constructor(options: InterestOptions, end: AbortSignal) {
     this.#send = options.send;
     this.#seq = options.seq;
+    this.#silence = new Silence(options.kernel ?? (() => undefined), () => this.#sayAgain());
     this.#cache = new TileCache(options.budget ?? BUDGET_BYTES);
     end.addEventListener("abort", () => this.#end(), { once: true });
+  }
+
+  get slow(): ReadonlySignal<boolean> {
+    return this.#silence.slow;
+  }
+
+  get silent(): ReadonlySignal<boolean> {
+    return this.#silence.silent;
   }
 
   claim(end: AbortSignal): Claim {
@@ -121,25 +122,22 @@ class Store implements Interest {
       this.#cache.put({ ...rest, values: info.error === "" ? tileValues(info) : new Float32Array(0) });
     }
     if (tiles.seq >= this.#inFlight) this.#inFlight = 0;
-    this.#resends = 0;
     this.#cache.evict(new Set(this.#wanted().map((request) => request.key)));
     batch(() => {
       if (tiles.tiles.length > 0) this.arrived.value++;
-      this.#calm();
+      // Saved tiles, which nobody here asked for, are no answer.
+      if (this.#sent.size > 0) this.#silence.answered();
       this.#flush();
       this.#expect();
     });
   }
 
   heard(state: Status["state"]): void {
-    this.#kernelIdle = state === "idle";
-    this.silent.value = false;
-    this.#clocks.stop("silent");
-    this.#clocks.stop("lost");
+    this.#silence.heard(state);
     if (state === "error" || state === "stale") {
       // The same is not asked again before `retry`, but other interest goes out.
       this.#inFlight = 0;
-      this.#calm();
+      this.#silence.calm();
       this.#flush();
     } else this.#expect();
   }
@@ -154,8 +152,7 @@ class Store implements Interest {
 
   retry(): void {
     this.#cache.forgetErrors();
-    this.#resends = 0;
-    this.#calm();
+    this.#silence.answered();
     this.arrived.value++;
     this.#sayAgain();
   }
@@ -182,7 +179,7 @@ class Store implements Interest {
     const before = this.lacking.peek();
     if (lacking.length !== before.size || lacking.some((request) => !before.has(request.key)))
       this.lacking.value = new Set(lacking.map((request) => request.key));
-    if (lacking.length === 0) this.#calm();
+    if (lacking.length === 0) this.#silence.calm();
     if (this.#inFlight > 0) return;
     const next = lacking.slice(0, BATCH);
     // What the kernel already has on its list still comes; saying it again would only restart its work.
@@ -205,30 +202,12 @@ class Store implements Interest {
     this.#flush();
   }
 
-  /** Starts the clocks that are not running, while something is lacking. */
   #expect(): void {
-    if (this.lacking.peek().size === 0) return;
-    this.#clocks.start("slow", SLOW_AFTER_MS, () => {
-      this.slow.value = true;
-    });
-    this.#clocks.start("silent", SILENT_AFTER_MS, () => {
-      this.silent.value = true;
-    });
-    if (!this.#kernelIdle || this.#resends >= RESENDS) return;
-    this.#clocks.start("lost", LOST_AFTER_MS, () => {
-      this.#resends++;
-      this.#sayAgain();
-    });
-  }
-
-  #calm(): void {
-    for (const name of ["slow", "silent", "lost"]) this.#clocks.stop(name);
-    this.slow.value = false;
-    this.silent.value = false;
+    if (this.lacking.peek().size > 0) this.#silence.expect();
   }
 
   #end(): void {
-    this.#calm();
+    this.#silence.calm();
     this.#claims.clear();
     this.#cache.clear();
   }

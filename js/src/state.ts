@@ -6,7 +6,7 @@ import { computed, effect, type ReadonlySignal, type Signal, signal } from "@pre
 import type { Theme } from "./colour";
 import type { Interest } from "./interest";
 import type { Graph, Overview, Status, TileRequest, Traits } from "./protocol";
-import { type Level, type Size, IDENTITY, type Viewport } from "./viewport";
+import { IDENTITY, type Level, type Size, type Viewport } from "./viewport";
 import {
   graphFromWire,
   optionsFromWire,
@@ -14,8 +14,8 @@ import {
   statusFromWire,
   tileKey,
   tilesFromWire,
-  wantedFromWire,
   WireError,
+  wantedFromWire,
 } from "./wire";
 
 export { batch, computed, effect, signal, untracked } from "@preact/signals-core";

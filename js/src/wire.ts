@@ -4,8 +4,9 @@
  * A message of another version, or one whose sizes contradict its bytes, raises `WireError`; a single summary that
  * does so becomes a picture of kind "nothing" that says why, so that one bad stage does not hide the others.
  */
-import { type Bytes, type Graph, type Options, type Overview, type Picture, VERSION } from "./protocol";
+
 import type { Ranking, Status, Summary, TileDtype, TileInfo, TileRequest, Tiles, Wanted } from "./protocol";
+import { type Bytes, type Graph, type Options, type Overview, type Picture, VERSION } from "./protocol";
 
 export class WireError extends Error {
   override readonly name = "WireError";

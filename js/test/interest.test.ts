@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { createInterest, type Interest, LOST_AFTER_MS, SILENT_AFTER_MS, SLOW_AFTER_MS } from "../src/interest";
+import { createInterest, type Interest } from "../src/interest";
 import type { TileInfo, TileRequest, Wanted } from "../src/protocol";
+import { LOST_AFTER_MS, PATIENCE_MS, SLOW_AFTER_MS } from "../src/silence";
 import { effect } from "../src/state";
 import { tileKey } from "../src/wire";
 
@@ -121,11 +122,32 @@ describe("the kernel's silence", () => {
     expect(interest.slow.value).toBe(false);
   });
 
-  it("is no silence while the kernel says that it is busy", async () => {
+  it("ends the hope soon in a kernel that never spoke, later in one that did", async () => {
     interest.claim(end.signal).want([request("a")]);
-    await vi.advanceTimersByTimeAsync(SILENT_AFTER_MS - 1);
+    await vi.advanceTimersByTimeAsync(PATIENCE_MS.new - 1);
+    expect(interest.silent.value).toBe(false);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(interest.silent.value).toBe(true);
+    interest.heard("waiting");
+    expect(interest.silent.value).toBe(false);
+    await vi.advanceTimersByTimeAsync(PATIENCE_MS.known - 1);
+    expect(interest.silent.value).toBe(false);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(interest.silent.value).toBe(true);
+  });
+
+  it.each([["busy", false] as const, ["idle", true] as const])("under a host that says %s", async (kernel, silent) => {
+    const quiet = createInterest({ seq: 0, send: () => {}, kernel: () => kernel }, end.signal);
+    quiet.claim(end.signal).want([request("a")]);
+    await vi.advanceTimersByTimeAsync(PATIENCE_MS.known);
+    expect(quiet.silent.value).toBe(silent);
+  });
+
+  it("is long while the kernel has said that it is busy", async () => {
+    interest.claim(end.signal).want([request("a")]);
+    await settle();
     interest.heard("busy");
-    await vi.advanceTimersByTimeAsync(SILENT_AFTER_MS - 1);
+    await vi.advanceTimersByTimeAsync(PATIENCE_MS.busy - 1);
     expect(interest.silent.value).toBe(false);
     await vi.advanceTimersByTimeAsync(1);
     expect(interest.silent.value).toBe(true);

@@ -1,10 +1,10 @@
 /** Mouse, touch and wheel on the canvas. Clicks select, drags pan, the wheel zooms once the reader has clicked in. */
 import { batch, watch } from "../state";
+import { toLayout } from "../viewport";
 import { fitAll, pan, select, toggleExpanded, zoomBy } from "./actions";
 import { on } from "./dom";
 import { aimAt } from "./hover";
 import type { Pane } from "./pane";
-import { toLayout } from "../viewport";
 
 /** A press that moves less than this is a click. */
 const SLOP_PX = 4;

@@ -1,13 +1,14 @@
 /** What the pointer is on: stage, edge, and the element of a picture under it. */
-import { type Hover, NO_HOVER, type Probe, type ReadonlySignal, signal, watch } from "../state";
+
 import type { Tile } from "../interest";
 import type { TileRequest } from "../protocol";
+import { type Hover, NO_HOVER, type Probe, type ReadonlySignal, signal, watch } from "../state";
 import { toLayout } from "../viewport";
 import { type Plane, valueAt } from "./canvas";
 import { exactRequest } from "./detail";
 import { on } from "./dom";
-import type { Placed } from "./draw/picture";
-import { photoAt, photoSlot, type Slot } from "./draw/slots";
+import { photoAt, photoSlots, type Slot } from "./draw/slots";
+import type { Placed } from "./draw/tiles";
 import type { Pane, StagePicture } from "./pane";
 
 /** A pointer that only passes asks the kernel for nothing. */
@@ -83,7 +84,7 @@ function readAim(aim: Aim, pane: Pane): { probe: Probe | null; wanted: TileReque
   if (element === null) return { probe: null, wanted: [] };
   const { row, column, rough } = element;
   const place = { widget: pane.widget, stage, leaf: picture.leaf };
-  const slots = photo === null ? [placed.slot] : [0, 1, 2].map((channel) => photoSlot(photo, channel));
+  const slots = photo === null ? [placed.slot] : photoSlots(summary, photo);
   const wanted = slots.map((slot) => exactRequest(place, slot, row, column));
   const exact = wanted.map((each, i) => exactValue(pane.interest.get(each.key), each, slots[i]!, row, column));
   const known = exact.every((value) => value !== null);
@@ -91,7 +92,7 @@ function readAim(aim: Aim, pane: Pane): { probe: Probe | null; wanted: TileReque
     stage,
     leaf: picture.leaf,
     part: placed.slot.part,
-    position: placed.slot.full[0] === 1 && placed.slot.channel === null ? [column] : [row, column],
+    position: photo === null && placed.slot.full[0] === 1 && placed.slot.channel === null ? [column] : [row, column],
     value: known ? exact[0]! : rough,
     exact: known,
     ...(photo !== null && known ? { channels: exact } : {}),

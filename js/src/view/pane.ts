@@ -2,9 +2,9 @@
 import type { GraphIndex } from "../graph";
 import type { Card, Layout } from "../layout/types";
 import type { ReadonlySignal, Signal, ViewContext } from "../state";
-import type { Placed, PictureStyle } from "./draw/picture";
 import type { Cell } from "./draw/plan";
 import type { Measure } from "./draw/text";
+import type { PictureStyle, Placed } from "./draw/tiles";
 
 /** The slices on a stage's card, and the picture box that their places count from. */
 export interface StagePicture {

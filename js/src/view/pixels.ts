@@ -1,12 +1,13 @@
 /** Over the picture, in screen px: the crosshair, and near by the grid, rulers and numbers of single pixels. */
-import { brief, compactShape } from "../format";
+
 import { colourOf, inkOn } from "../colour";
+import { brief, compactShape } from "../format";
 import { watch } from "../state";
 import { overlaps, type Rect, toScreen } from "../viewport";
 import { bitmapOf, bitmapUrl, type Plane, valueAt } from "./canvas";
 import { type Child, svg } from "./dom";
-import type { Placed } from "./draw/picture";
 import { label } from "./draw/text";
+import type { Placed } from "./draw/tiles";
 import type { Aim, Pointing } from "./hover";
 import type { Pane, StagePicture } from "./pane";
 

@@ -8,8 +8,9 @@ import { setAttributes, svg } from "./dom";
 import { alarmText, type CardStyle, drawCard, isAlarming, pictureBox, shapeOf } from "./draw/card";
 import { drawFar } from "./draw/far";
 import { createImagePool, type ImagePool } from "./draw/images";
-import { type Drawing, drawPicture, type PictureStyle } from "./draw/picture";
+import { drawPicture } from "./draw/picture";
 import { photoSlots, type Slot } from "./draw/slots";
+import type { Drawing, PictureStyle } from "./draw/tiles";
 import type { Pane } from "./pane";
 import { leafScale } from "./scale";
 

@@ -3,7 +3,7 @@ import { count, duration } from "../format";
 import { depth, search } from "../graph";
 import { type Condition, computed, type ReadonlySignal, watch } from "../state";
 import { changeDepth, fitAll, goTo, ZOOM_STEP, zoomBy } from "./actions";
-import { html, icon, iconButton, type IconName, on, setAttributes, svg } from "./dom";
+import { html, type IconName, icon, iconButton, on, setAttributes, svg } from "./dom";
 import type { Pane } from "./pane";
 import { fillList, popover } from "./popover";
 

@@ -1,7 +1,7 @@
 // @vitest-environment happy-dom
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { SLOW_AFTER_MS } from "../../src/interest";
 import type { Status, Wanted } from "../../src/protocol";
+import { SLOW_AFTER_MS } from "../../src/silence";
 import { maps, summaryOf } from "../support/activations";
 import { edgeInfo, graphOf, Kernel, type Shown, stageInfo } from "../support/kernel";
 import { click, installResizeObserver, observed, open, type Opened, point, press, settle } from "../support/view";

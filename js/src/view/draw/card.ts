@@ -5,9 +5,9 @@ import type { StageInfo, Summary } from "../../protocol";
 import type { Level } from "../../viewport";
 import { type Child, svg } from "../dom";
 import { hatch, histogram, sentence, warning, zerosText } from "./marks";
-import type { Drawing } from "./picture";
 import type { Box, Cell } from "./plan";
 import { fitText, label, type Measure } from "./text";
+import type { Drawing } from "./tiles";
 
 export const INSET = 7;
 const HEAD = 33;

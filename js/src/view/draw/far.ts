@@ -1,11 +1,13 @@
 /** A stage from far away: one tile, its name and its shape, all at the size that they have on screen. */
-import type { StageInfo, Summary } from "../../protocol";
+
 import { compactShape } from "../../format";
+import type { StageInfo, Summary } from "../../protocol";
 import { type Child, svg } from "../dom";
 import { type CardStyle, steady } from "./card";
 import { hatch } from "./marks";
-import { drawTile, type PictureStyle } from "./picture";
+import { drawTile } from "./picture";
 import { fitText, label } from "./text";
+import type { PictureStyle } from "./tiles";
 
 /** Side of the tile, screen px. */
 const SIDE = 22;

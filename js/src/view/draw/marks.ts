@@ -1,6 +1,7 @@
 /** Small drawings of a card: histogram, bars, hatch, signs. Data in, SVG out. */
-import type { Histogram, Picture } from "../../protocol";
+
 import { brief, percent } from "../../format";
+import type { Histogram, Picture } from "../../protocol";
 import { svg } from "../dom";
 import { type Face, fitText, label, type Measure, wrapText } from "./text";
 

@@ -135,15 +135,17 @@ export function volumeSlots(picture: Extract<Picture, { kind: "volume" }>): read
   });
 }
 
-/** The plane of one colour channel of a photo: what a tile of it holds; the photo itself has no values. */
-export const photoSlot = (picture: Extract<Picture, { kind: "photo" }>, channel: number): Slot => ({
-  channel,
-  slice: null,
-  full: picture.size,
-  skip: 0,
-  part: `channel ${channel}`,
-  plane: null,
-});
+/** The colour channels of a photo, or the grey one: what tiles of it hold; the photo itself has no values. */
+export function photoSlots(summary: Summary, picture: Extract<Picture, { kind: "photo" }>): readonly Slot[] {
+  return Array.from({ length: Math.min(3, channelCount(summary)) }, (_, channel) => ({
+    channel,
+    slice: null,
+    full: picture.size,
+    skip: 0,
+    part: `channel ${channel}`,
+    plane: null,
+  }));
+}
 
 /** RGB bytes at a place given in fractions of height and width. */
 export function photoAt(picture: Extract<Picture, { kind: "photo" }>, v: number, u: number): readonly number[] {
