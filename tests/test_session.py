@@ -124,6 +124,14 @@ def test_a_failing_forward_can_be_shown_up_to_its_failure(unet: UNet) -> None:
     assert isinstance(flow.error, RuntimeError)
     assert {"enc1", "enc2"} <= {s.id for s in flow.graph.stages}
     assert flow.activation("enc2").shape == (1, 8, 8, 8)
+    failed = flow.stage("raised:cat")
+    assert (failed.status, failed.type_name) == ("raised", "raised in UNet")
+    assert {(e.source, e.kind, e.via) for e in flow.graph.edges if e.target == failed.id} == {
+        ("enc1", "skip", ()),
+        ("enc2", "main", ("interpolate",)),
+    }
+    assert [s.id for s in flow.graph.stages if s.status == "not-run"] == ["dec1", "head"]
+    assert flow.overview()[failed.id] == ()
 
 
 def test_an_unknown_layer_lists_the_nearest(unet: UNet, image: torch.Tensor) -> None:

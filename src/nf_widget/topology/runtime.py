@@ -34,6 +34,8 @@ def runtime_edges(
             arguments = [op for leaf in trace.calls[box.call].inputs for op in leaf.ops]
             traced, assumed = received[box.id]
             edges += walk.edges_into(box.id, [*arguments, *traced], assumed)
+        elif box.status == "raised" and trace.failure is not None:
+            edges += walk.edges_into(box.id, [op for leaf in trace.failure.operands for op in leaf.ops], ())
     return tuple(edges)
 
 

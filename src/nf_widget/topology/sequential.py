@@ -18,7 +18,7 @@ def sequential_edges(
     edges: list[Edge] = []
     last = next((box for box in boxes if box.kind == "input"), None)
     for box in boxes:
-        if box.kind == "input":
+        if box.kind == "input" or box.status == "not-run":
             continue
         if last is not None:
             edges.append(Edge(last.id, box.id, "main", (), last.spec, "inferred"))
