@@ -21,7 +21,7 @@ _LIMIT = 1 << 20
 _EXACT = 1 << 53
 
 
-class _RefusedError(Exception):
+class RefusedError(Exception):
     """There is no such plane; says why."""
 
 
@@ -36,13 +36,13 @@ def cut(tensor: Tensor, axes: Axes, request: Request) -> Tile:
         try:
             found = pick(tensor, axes, request.sample)
             if isinstance(found, Nothing):
-                raise _RefusedError(f"There are no values to show: {found.reason}.")
+                raise RefusedError(f"There are no values to show: {found.reason}.")
             if found.values.layout != torch.strided:
-                raise _RefusedError("This tensor is sparse, and too large to be shown value by value.")
+                raise RefusedError("This tensor is sparse, and too large to be shown value by value.")
             view = arrange(found)
             plane = _within(_PLANES[view.form](view, request), request.region)
-            return _tile(request.key, *_bounded(plane, request.size))
-        except _RefusedError as refusal:
+            return tile_of(request.key, *_bounded(plane, request.size))
+        except RefusedError as refusal:
             reason = str(refusal)
         except (RuntimeError, TypeError, NotImplementedError, AttributeError) as error:
             # Subclasses may refuse any operation.
@@ -52,60 +52,65 @@ def cut(tensor: Tensor, axes: Axes, request: Request) -> Tile:
 
 def _whole(view: View, request: Request) -> Tensor:
     if request.channel not in {None, 0}:
-        raise _RefusedError(f"There is no channel {request.channel}: this is a {view.form}.")
+        raise RefusedError(f"There is no channel {request.channel}: this is a {view.form}.")
     return view.values.reshape(1, -1)
 
 
 def _of_maps(view: View, request: Request) -> Tensor:
-    return view.values[_channel(request, len(view.values), "channel")]
+    return view.values[chosen(request, len(view.values), "channel")]
 
 
 def _of_tokens(view: View, request: Request) -> Tensor:
     """All of it, or one feature: over the patch grid where there is one, else as a row."""
     if request.channel is None:
         return view.values
-    feature = _channel(request, view.values.shape[1], "feature")
+    feature = chosen(request, view.values.shape[1], "feature")
     if view.axes.grid is not None:
         return view.patches[feature]
     return view.values[:, feature].unsqueeze(0)
 
 
 def _of_volume(view: View, request: Request) -> Tensor:
-    volume = view.values[_channel(request, len(view.values), "channel")]
+    volume = view.values[chosen(request, len(view.values), "channel")]
     if request.slice is None:
-        raise _RefusedError("A volume is shown slice by slice, and the request names none.")
+        raise RefusedError("A volume is shown slice by slice, and the request names none.")
     axis, index = request.slice
     if not 0 <= axis < 3:
-        raise _RefusedError(f"There is no axis {axis}: a volume has 0 (depth), 1 (height) and 2 (width).")
+        raise RefusedError(f"There is no axis {axis}: a volume has 0 (depth), 1 (height) and 2 (width).")
     if not 0 <= index < volume.shape[axis]:
-        raise _RefusedError(f"There is no slice {index} along axis {axis}, which has {volume.shape[axis]}.")
+        raise RefusedError(f"There is no slice {index} along axis {axis}, which has {volume.shape[axis]}.")
     return volume.select(axis, index)
 
 
-def _channel(request: Request, count: int, word: str) -> int:
+def chosen(request: Request, count: int, word: str) -> int:
     if request.channel is None and count > 1:
-        raise _RefusedError(f"The request names no {word}, and there are {count}.")
+        raise RefusedError(f"The request names no {word}, and there are {count}.")
     channel = request.channel or 0
     if not 0 <= channel < count:
-        raise _RefusedError(f"There is no {word} {channel}: there are {count}.")
+        raise RefusedError(f"There is no {word} {channel}: there are {count}.")
     return channel
 
 
 def _within(plane: Tensor, region: tuple[int, int, int, int] | None) -> Tensor:
     if region is None:
         return plane
-    top, left, bottom, right = region
-    rows, columns = plane.shape
-    if not (0 <= top < bottom <= rows and 0 <= left < right <= columns):
-        raise _RefusedError(f"Rows {top} to {bottom}, columns {left} to {right} do not lie within {rows} by {columns}.")
+    top, left, bottom, right = bounds(region, plane.shape[0], plane.shape[1])
     return plane[top:bottom, left:right]
+
+
+def bounds(region: tuple[int, int, int, int] | None, rows: int, columns: int) -> tuple[int, int, int, int]:
+    """(top, left, bottom, right) of a part of a plane. Raises `RefusedError`."""
+    top, left, bottom, right = region or (0, 0, rows, columns)
+    if not (0 <= top < bottom <= rows and 0 <= left < right <= columns):
+        raise RefusedError(f"Rows {top} to {bottom}, columns {left} to {right} do not lie within {rows} by {columns}.")
+    return top, left, bottom, right
 
 
 def _bounded(plane: Tensor, size: tuple[int, int] | None) -> tuple[Tensor, bool]:
     """(values of a type that the wire has, whether they are exact)."""
     if size is not None and (plane.shape[0] > size[0] or plane.shape[1] > size[1]):
         if min(size) < 1:
-            raise _RefusedError(f"A picture of {size[0]} by {size[1]} holds nothing.")
+            raise RefusedError(f"A picture of {size[0]} by {size[1]} holds nothing.")
         rows, columns = min(plane.shape[0], size[0]), min(plane.shape[1], size[1])
         maps = plane.unsqueeze(0)
         small = sampled(maps, rows, columns) if labels(plane) else pool(maps, rows, columns, limit=_LIMIT)
@@ -128,7 +133,7 @@ def _sendable(plane: Tensor) -> tuple[Tensor, bool]:
     return wide, bool((wide.abs() < _EXACT).all())
 
 
-def _tile(key: str, plane: Tensor, exact: bool) -> Tile:  # noqa: FBT001
+def tile_of(key: str, plane: Tensor, exact: bool) -> Tile:  # noqa: FBT001
     # A copy even where none is needed: the forward may go on to overwrite the tensor.
     data = plane.to("cpu", copy=True).contiguous().numpy()
     numbers = data.astype(np.float64)
