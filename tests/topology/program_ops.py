@@ -22,7 +22,7 @@ Fits = Callable[[Sequence[Mirror], Sequence[int]], bool]
 
 @dataclass(frozen=True, slots=True)
 class Op:
-    """`run` in torch, `mirror` on the machine: both give the list of new tensors. `fits` says which operands will do."""
+    """`run` in torch, `mirror` on the machine: both give the new tensors. `fits` says which operands will do."""
 
     arity: int
     run: Callable[[list[Tensor], tuple[int, ...]], list[Tensor]]
@@ -218,6 +218,11 @@ def _set_all(a: Tensor, b: Tensor) -> None:
     a[...] = b
 
 
+def _halves(a: Any) -> list[Any]:
+    middle = -(-a.shape[-1] // 2)
+    return [a[..., :middle], a[..., middle:]]
+
+
 OPS: dict[str, Op] = {
     "sin": _each(torch.sin, 1),
     "add": _each(lambda a, b: a + b, 2),
@@ -264,7 +269,7 @@ OPS: dict[str, Op] = {
         numpy=lambda a, n: np.broadcast_to(a, (2, *a.shape)),
         writable=False,
     ),
-    "chunk": _parts(lambda t: list(t.chunk(2, -1)), lambda a: _halves(a), _axes(1)),
+    "chunk": _parts(lambda t: list(t.chunk(2, -1)), _halves, _axes(1)),
     "split": _parts(lambda t: list(t.split([1, t.shape[0] - 1])), lambda a: [a[:1], a[1:]], _axes(1)),
     "unbind": _parts(lambda t: list(t.unbind(0))[:2], lambda a: [a[0], a[1]], _axes(1)),
     # writes
@@ -283,11 +288,6 @@ OPS: dict[str, Op] = {
     "set listed rows": Op(2, _set_listed, _mirror_put, _two_rows),
     "_foreach_add_": Op(4, _foreach, _mirror_foreach, _foreach_fits),
 }
-
-
-def _halves(a: Any) -> list[Any]:
-    middle = -(-a.shape[-1] // 2)
-    return [a[..., :middle], a[..., middle:]]
 
 
 def mixed_rows(a: Bits) -> Bits:

@@ -29,7 +29,7 @@ class Step:
     module: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Program:
     inputs: int
     modules: tuple[str, ...]
@@ -37,7 +37,8 @@ class Program:
     steps: tuple[Step, ...]
     outputs: tuple[int, ...]
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
+        """As a listing, which is what a failure shows."""
         lines = [f"v{i} = input {i}" for i in range(self.inputs)]
         machine, values = Machine(fine=False), []
         self._start(machine, values)

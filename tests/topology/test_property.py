@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import HealthCheck, event, given, settings
+from hypothesis import HealthCheck, Phase, event, given, settings
 from hypothesis import strategies as st
 
 from nf_widget.inputs import normalise
@@ -50,6 +50,7 @@ def _exactly(count: int, items: st.SearchStrategy[Any]) -> st.SearchStrategy[lis
     max_examples=EXAMPLES,
     derandomize=EXAMPLES == DEFAULT,
     deadline=None,
+    phases=[phase for phase in Phase if phase is not Phase.explain],
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 @given(programs())

@@ -77,6 +77,7 @@ class Bench:
         for trial in range(_LOOKS):
             if self._ambiguous:
                 self._see_again(trial)
+        self._given = {stage: given.settled() for stage, given in self._given.items()}
         self._ways = [
             Way(whole, apart)
             for whole in ((True, False) if self._ambiguous else (True,))
@@ -106,7 +107,8 @@ class Bench:
         if not ran:
             return None
         unknown = frozenset().union(*(self._unstable_in(way) for way in ways))
-        return Outcome(frozenset().union(*ran), frozenset.intersection(*ran), unknown=unknown)
+        sure = frozenset.intersection(*ran) if len(ran) == len(found) else frozenset()
+        return Outcome(frozenset().union(*ran), sure, unknown=unknown)
 
     def _changed_by(self, source: StageId, trial: int, way: Way) -> frozenset[StageId] | None:
         leaf = (self._leaf[source], trial) if source in self._leaf else None
@@ -120,10 +122,11 @@ class Bench:
         return run.changed - {source} - self._unstable_in(way) if run.order == self._recorded.order else None
 
     def _unstable_in(self, way: Way) -> frozenset[StageId]:
-        """By chance, or because holding took memory apart that is written to later."""
+        """By chance; because holding took memory apart that is written to later; or because nobody can look."""
         if way not in self._unstable:
             again = self._run(None, None, None, way)
-            self._unstable[way] = again.changed | (set(self._recorded.order) - set(again.order))
+            hidden = {stage for stage, given in self._given.items() if given.hidden}
+            self._unstable[way] = again.changed | hidden | (set(self._recorded.order) - set(again.order))
         return self._unstable[way]
 
     @property

@@ -18,7 +18,7 @@ from torch.autograd.function import FunctionCtx
 from ..nested import Nested, leaves, reachable, replace
 from ..records import StageId
 from ..running.hooks import hooked
-from .perturb import Memory, address, duplicate, equal_entries, has_memory, perturb, same, shake
+from .perturb import Memory, address, duplicate, equal_entries, has_memory, is_wrapped, perturb, same, shake
 
 How = Literal["made", "rewritten", "passed"]
 
@@ -56,10 +56,14 @@ class Gift:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """All that one call gave out: copies, and the result's containers with copies in them."""
+    """All that one call gave out: copies, and the result's containers with copies in them.
+
+    `hidden`: some of it cannot be looked at, since the call ran inside of a transformed function (`vmap`).
+    """
 
     gifts: Mapping[Key, Gift]
     result: Nested
+    hidden: bool = False
 
     @property
     def ambiguous(self) -> bool:
@@ -75,6 +79,16 @@ class Given:
             if not perturb(list(copies.values()), trial, limits):
                 return None
         return Given({key: Gift(copies[key], gift.how, gift.where) for key, gift in self.gifts.items()}, self.result)
+
+    def settled(self) -> Given:
+        """After the last look: a tensor of which no entry was ever seen to change was not rewritten."""
+        gifts: dict[Key, Gift] = {}
+        for key, gift in self.gifts.items():
+            if gift.how != "rewritten" or gift.where is None or bool(gift.where.any()):
+                gifts[key] = gift
+            elif key.place == "result":
+                gifts[key] = Gift(gift.value, "passed")
+        return Given(gifts, self.result, self.hidden)
 
     def seen_again(self, other: Given) -> Given:
         """With the entries that the call was seen to change another time."""
@@ -108,6 +122,8 @@ class Call:
     def differs(self, given: Given) -> bool:
         """Whether this call gave out something else."""
         with _plainly():
+            if given.hidden:
+                return False
             if [path for path, _ in leaves(self.result)] != [path for path, _ in leaves(given.result)]:
                 return True
             for key, gift in given.gifts.items():
@@ -126,6 +142,8 @@ class Call:
 
     def put(self, given: Given, way: Way) -> Nested:
         """Give out `given` instead. Returns the result to hand on."""
+        if given.hidden:
+            return self.result
         with _plainly():
             memo: dict[int, Memory] = {}
             swaps: dict[int, Tensor] = {}
@@ -209,7 +227,10 @@ class Forward:
 
 def lasting(call: Call, given: Given) -> list[tuple[Tensor, int, Tensor]]:
     """The tensors that a call passed on, with their version now and a copy: for `written_since`."""
-    found = ((call.tensor(key), gift) for key, gift in given.gifts.items() if gift.how == "passed")
+    passed = (
+        (k, g) for k, g in given.gifts.items() if g.how == "passed" or (g.where is not None and not g.where.any())
+    )
+    found = ((call.tensor(key), gift) for key, gift in passed)
     return [(tensor, _version(tensor), gift.value) for tensor, gift in found if tensor is not None]
 
 
@@ -231,7 +252,7 @@ class _Before:
         self = cls()
         for _, tensor in (*reachable((args, kwargs)), *_on_attributes(model)):
             self.memories.add(address(tensor))
-            if id(tensor) not in self.tensors:
+            if id(tensor) not in self.tensors and not is_wrapped(tensor):
                 copy = tensor.detach().clone() if not isinstance(tensor, nn.Parameter) else tensor
                 self.tensors[id(tensor)] = (tensor, _version(tensor), copy)
         return self
@@ -263,6 +284,8 @@ def take(call: Call) -> Given:
         found: dict[Key, Tensor] = {Key("result", path): t for path, t in reachable(call.result)}
         found |= {Key("argument", path): t for path, t in reachable((call.args, call.kwargs))}
         found |= dict(_on_attributes(call.model))
+        if any(map(is_wrapped, found.values())):
+            return Given({}, call.result, hidden=True)
         memo: dict[int, Memory] = {}
         gifts: dict[Key, Gift] = {}
         copies: dict[int, Tensor] = {}

@@ -16,12 +16,12 @@ _WASTE = 16
 
 def has_memory(tensor: Tensor) -> bool:
     """Whether the values lie in plain strided memory, of which there can be several views."""
-    return (
-        tensor.layout == torch.strided
-        and not tensor.is_nested
-        and not tensor.is_meta
-        and not torch._C._functorch.is_functorch_wrapped_tensor(tensor)
-    )
+    return tensor.layout == torch.strided and not tensor.is_nested and not tensor.is_meta and not is_wrapped(tensor)
+
+
+def is_wrapped(tensor: Tensor) -> bool:
+    """Whether it stands for many tensors, or for a derivative, inside of a function that torch has transformed."""
+    return bool(torch._C._functorch.is_functorch_wrapped_tensor(tensor))
 
 
 def address(tensor: Tensor) -> int:
@@ -83,14 +83,16 @@ def perturb(tensors: Sequence[Tensor], trial: int, limits: Sequence[Tensor | Non
     Tensors that share memory are changed once. A limit is a mask: only its true places change, else all the memory.
     """
     generator = torch.Generator().manual_seed(trial)
+    scale = _SCALES[trial % len(_SCALES)]
     done: set[int] = set()
     changed = False
-    for tensor, limit in zip(tensors, limits, strict=True):
+    # What is unlimited comes first: it changes its memory for all.
+    for tensor, limit in sorted(zip(tensors, limits, strict=True), key=lambda pair: pair[1] is not None):
         memory = address(tensor)
-        if (memory and memory in done) or tensor.is_meta:
-            continue
-        done.add(memory)
-        changed |= _perturb_one(tensor, generator, _SCALES[trial % len(_SCALES)], limit)
+        if memory not in done and not tensor.is_meta:
+            changed |= _perturb_one(tensor, generator, scale, limit)
+            if memory and limit is None:
+                done.add(memory)
     return changed
 
 

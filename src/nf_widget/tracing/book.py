@@ -65,6 +65,10 @@ class Book:
         stack = self._stacks.get(threading.get_ident()) or self.home
         return stack[-1] if stack else None
 
+    def here(self) -> CallId | None:
+        stack = self._stacks.get(threading.get_ident()) or self.home
+        return stack[-1].id if stack else None
+
     def open(
         self, path: str, index: int, module: nn.Module, inputs: tuple[Leaf, ...], handled: BaseException | None
     ) -> None:
@@ -87,19 +91,18 @@ class Book:
         evidence: Evidence = "traced",
     ) -> OpId:
         """Write one op down, as of the innermost open call. Returns its id."""
-        stack = self._stacks.get(threading.get_ident()) or self.home
         specs = (self.spec(made[0]),) if len(made) == 1 else tuple([self.spec(t) for t in made])
         op = OpId(next(self._op_ids))
-        self._ops[op] = (name, kind, stack[-1].id if stack else None, parents, specs, detail, evidence)
+        self._ops[op] = (name, kind, self.here(), parents, specs, detail, evidence)
         return op
 
     def sources(self, tensors: Iterable[Tensor]) -> tuple[OpId, ...]:
         """Ops that the values of `tensors` come from, without repetition, oldest first."""
         found: list[OpId] = []
-        unknown = self.provenance.parents(tensors, found)
-        for tensor in unknown:
+        call = self.here()
+        for tensor in self.provenance.parents(tensors, found, call):
             if self.provenance.adopt(tensor):
-                self.provenance.parents((tensor,), found)
+                self.provenance.parents((tensor,), found, call)
             else:
                 found.append(self._appeared(tensor))
         return tuple(found) if len(found) < 2 else tuple(sorted(set(found)))
@@ -112,11 +115,11 @@ class Book:
 
     def exit(self, operands: Iterable[Tensor]) -> None:
         """Values of `operands` became Python or NumPy values in the innermost call."""
-        self._exits[self._here()] += self.sources(operands)
+        self._exits[self.here()] += self.sources(operands)
 
     def exits(self) -> tuple[OpId, ...]:
         """What left tensor-land in the innermost call so far."""
-        return tuple(sorted(set(self._exits.get(self._here(), ()))))
+        return tuple(sorted(set(self._exits.get(self.here(), ()))))
 
     def spec(self, tensor: Tensor) -> TensorSpec:
         try:
@@ -173,10 +176,6 @@ class Book:
             if call.module is module and not call.finished:
                 return call
         return None
-
-    def _here(self) -> CallId | None:
-        above = self.innermost
-        return None if above is None else above.id
 
     def _appeared(self, tensor: Tensor) -> OpId:
         """A tensor that no op was seen to make: the innermost call made it, out of what it was given and what it had

@@ -219,22 +219,23 @@ class DataflowTracer(TorchFunctionMode):
         kind: OpKind = "call",
     ) -> OpId:
         book = self._book
-        parents = self._parents(read, made) if book.provenance.any_write and kind == "call" else book.sources(read)
+        if kind == "call" and len(made) == 1 and read and book.provenance.any_write:
+            shown = book.provenance.view_parents(made[0], read[0], book.here())
+            if shown is not None:  # a view of memory that was written to reads only the part that it shows
+                parents = tuple(sorted({*shown, *book.sources(read[1:])}))
+                op = book.op(rule.shown, kind, parents, made, detail=_detail(rule, args, kwargs))
+                book.provenance.show(op, read[0], parents, book.here())
+                return op
+        parents = book.sources(read)
         if not parents and rule.name in RETURNS:
             parents = book.exits()
             if parents:
                 return book.op(rule.shown, kind, parents, made, evidence="inferred")
-        detail = detail_of(rule.name, args, kwargs) if rule.name in SHOWN else ""
-        return book.op(rule.shown, kind, parents, made, detail=detail)
+        return book.op(rule.shown, kind, parents, made, detail=_detail(rule, args, kwargs))
 
-    def _parents(self, read: list[Tensor], made: Sequence[Tensor]) -> tuple[OpId, ...]:
-        """A view of memory that was written to reads only the part that it shows."""
-        book = self._book
-        if read and len(made) == 1:
-            seen = book.provenance.view_parents(made[0], read[0])
-            if seen is not None:
-                return tuple(sorted({*seen, *book.sources(read[1:])}))
-        return book.sources(read)
+
+def _detail(rule: _Rule, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+    return detail_of(rule.name, args, kwargs) if rule.name in SHOWN else ""
 
 
 def _rule(func: Any) -> _Rule:

@@ -12,10 +12,11 @@ from collections.abc import Iterable
 from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from ..records import OpId
+from ..records import CallId, OpId
 
 # (first byte, bytes per element, sizes, strides in bytes)
 Region: TypeAlias = tuple[int, int, tuple[int, ...], tuple[int, ...]]
@@ -25,6 +26,8 @@ Tag: TypeAlias = "tuple[weakref.ref[Tensor], OpId | None]"
 History: TypeAlias = "list[tuple[OpId, Region | None]]"
 
 _OVERLAP_WORK = 10_000
+# Up to here, memory is gone through byte by byte to see what several writes have left of it.
+_SEEN_BYTES = 2**22
 _PRUNE_EVERY = 8_192
 
 
@@ -37,6 +40,8 @@ class Provenance:
         self._tags: dict[int, Tag] = {}
         # Beside each history a C++ weak pointer, which keeps the key from being used for other memory.
         self._histories: dict[int, tuple[int, History]] = {}
+        # Ops that made a view of memory with a history: the op below, the call that they ran in, and their parents.
+        self._views: dict[OpId, tuple[OpId | None, CallId | None, frozenset[OpId]]] = {}
         self._next_prune = _PRUNE_EVERY
 
     @property
@@ -54,8 +59,11 @@ class Provenance:
         if len(tags) > self._next_prune:
             self._prune()
 
-    def parents(self, tensors: Iterable[Tensor], found: list[OpId]) -> list[Tensor]:
-        """Add to `found` the ops that the values of `tensors` come from. Returns the tensors never seen before."""
+    def parents(self, tensors: Iterable[Tensor], found: list[OpId], call: CallId | None) -> list[Tensor]:
+        """Add to `found` the ops that the values of `tensors`, read in `call`, come from.
+
+        Returns the tensors never seen before.
+        """
         unknown: list[Tensor] = []
         tags, constants, histories = self._tags, self._constants, self._histories
         for tensor in tensors:
@@ -68,18 +76,24 @@ class Provenance:
                 unknown.append(tensor)
                 continue
             if histories:
-                found += self._with_writes(tensor, op, tensor)
+                found += self._seen_in(tensor, tensor, op, call)
             elif op is not None:
                 found.append(op)
         return unknown
 
-    def view_parents(self, view: Tensor, base: Tensor) -> list[OpId] | None:
+    def view_parents(self, view: Tensor, base: Tensor, call: CallId | None) -> list[OpId] | None:
         """Ops that the values in `view` come from, if it shows memory of `base` that was written to; else None."""
-        history = self._history(view)
-        if history is None or address(base) != address(view):
+        if self._history(view) is None or address(base) != address(view):
             return None
-        tag = self._tags.get(id(base))
-        return _after_writes(tag[1] if tag is not None and tag[0]() is base else None, history, view)
+        return self._seen_in(view, base, self._op(base), call)
+
+    def show(self, op: OpId, base: Tensor, parents: Iterable[OpId], call: CallId | None) -> None:
+        """`op` only shows memory of `base`, as `view_parents` said: what lies below it may be written to later."""
+        below = self._op(base)
+        known = None if below is None else self._views.get(below)
+        if known is not None and known[1] == call:
+            below = known[0]
+        self._views[op] = (below, call, frozenset(parents))
 
     def adopt(self, tensor: Tensor) -> bool:
         """Tag a tensor never seen before that shows memory which is known. Whether it does."""
@@ -121,13 +135,27 @@ class Provenance:
             torch.UntypedStorage._free_weak_ref(weak)
         self._histories.clear()
         self._tags.clear()
+        self._views.clear()
         self._constants.clear()
 
-    def _with_writes(self, tensor: Tensor, op: OpId | None, shown: Tensor) -> list[OpId]:
+    def _op(self, tensor: Tensor) -> OpId | None:
+        tag = self._tags.get(id(tensor))
+        return tag[1] if tag is not None and tag[0]() is tensor else None
+
+    def _seen_in(self, shown: Tensor, tensor: Tensor, op: OpId | None, call: CallId | None) -> list[OpId]:
+        """Ops of the values in the part of `tensor` that is `shown`, which came from `op` and from writes since.
+
+        Where `op` made a view in this very call, it is looked through when writes have left only a part of it.
+        """
         history = self._history(tensor)
         if history is None:
             return [] if op is None else [op]
-        return _after_writes(op, history, shown)
+        view = None if op is None else self._views.get(op)
+        if view is None or op is None or view[1] != call:
+            return _after_writes(op, history, shown)
+        found = _after_writes(view[0], history, shown)
+        older = {each for each in found if each < op}
+        return [op, *(each for each in found if each > op)] if older == view[2] else found
 
     def _history(self, tensor: Tensor) -> History | None:
         entry = self._histories.get(address(tensor))
@@ -151,20 +179,49 @@ def address(tensor: Tensor | None) -> int:
 
 
 def _after_writes(op: OpId | None, history: History, shown: Tensor) -> list[OpId]:
-    found = [] if op is None else [op]
     start = -1 if op is None else op
+    base = op is not None
     region: Region | None = None
-    for write, written in history:
-        if write <= start:
+    writes: History = []
+    for write in history:
+        if write[0] <= start:
             continue
         region = region or _region(shown)
-        if region is None or written is None:
-            found.append(write)
-        elif _covers(written, region):
-            found = [write]
-        elif _overlap(written, region):
-            found.append(write)
-    return list(dict.fromkeys(found))
+        if region is None or write[1] is None:
+            writes.append(write)
+        elif _covers(write[1], region):
+            base, writes = False, [write]
+        elif _overlap(write[1], region):
+            writes.append(write)
+    if region is not None and len(writes) > 1:
+        base, writes = _still_seen(region, writes, base=base)
+    found = [op] if base and op is not None else []
+    return list(dict.fromkeys(found + [write for write, _ in writes]))
+
+
+def _still_seen(region: Region, writes: History, *, base: bool) -> tuple[bool, History]:
+    """What several writes to parts leave to be seen in `region`: of what was there before, and of each other."""
+    regions = [region, *(written for _, written in writes if written is not None)]
+    spans = [_span(each) for each in regions]
+    low, high = min(span[0] for span in spans), max(span[1] for span in spans)
+    if high - low > _SEEN_BYTES or len(regions) <= len(writes) or any(each[1] != region[1] for each in regions):
+        return base, writes
+    covered = np.zeros(high - low, np.bool_)
+    read = _cells(covered, region, low)
+    kept: History = []
+    for write in reversed(writes):
+        before = np.count_nonzero(read)
+        if write[1] is not None:
+            _cells(covered, write[1], low)[...] = True
+        if np.count_nonzero(read) > before:
+            kept.append(write)
+    return base and not bool(read.all()), kept[::-1]
+
+
+def _cells(memory: npt.NDArray[np.bool_], region: Region, low: int) -> npt.NDArray[np.bool_]:
+    """One entry of `memory`, which starts at byte `low`, for the first byte of each element."""
+    start, _, sizes, strides = region
+    return np.lib.stride_tricks.as_strided(memory[start - low :], sizes, strides)
 
 
 def _region(tensor: Tensor) -> Region | None:
