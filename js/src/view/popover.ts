@@ -30,6 +30,14 @@ export function fillList(list: HTMLElement, entries: readonly Entry[], close: ()
   list.replaceChildren(...entries.map((entry) => entryElement(entry, close, end)));
 }
 
+/** Room for a panel inside the widget, which cuts what sticks out: below its button, or above where it opens upwards. */
+function roomFor(button: HTMLElement, panel: HTMLElement): number {
+  const widget = panel.closest(".nf-widget")?.getBoundingClientRect();
+  const at = button.getBoundingClientRect();
+  if (widget === undefined) return 0;
+  return panel.classList.contains("nf-popover-up") ? at.top - widget.top : widget.bottom - at.bottom;
+}
+
 /** Makes `panel` open and close with `button`; focus returns to the button. */
 export function popover(
   button: HTMLElement,
@@ -43,6 +51,7 @@ export function popover(
     if (open === (panel.hidden === false)) return;
     panel.hidden = !open;
     button.setAttribute("aria-expanded", String(open));
+    panel.style.setProperty("--nf-room", `${roomFor(button, panel)}px`);
     if (open) opened();
   };
   const close = (): void => {

@@ -107,7 +107,11 @@ function keepStages(pane: Pane, layer: SVGGElement, end: AbortSignal): ReadonlyM
         ends.set(id, stop);
         elements.set(id, createStage(pane, id, stop.signal));
       }
-      layer.append(...ids.map((id) => elements.get(id)!));
+      // Only what is out of place is moved: moving an element takes the keyboard from it.
+      for (const [i, id] of ids.entries()) {
+        const element = elements.get(id)!;
+        if (layer.children[i] !== element) layer.insertBefore(element, layer.children[i] ?? null);
+      }
       if (!elements.has(pane.view.focus.peek())) pane.view.focus.value = ids[0] ?? "";
     });
   });

@@ -4,7 +4,7 @@ import type { Status, Wanted } from "../../src/protocol";
 import { SLOW_AFTER_MS } from "../../src/silence";
 import { maps, summaryOf } from "../support/activations";
 import { edgeInfo, graphOf, Kernel, type Shown, stageInfo } from "../support/kernel";
-import { click, installResizeObserver, observed, open, type Opened, point, press, settle } from "../support/view";
+import { click, installResizeObserver, observed, open, type Opened, point, press, resize, settle } from "../support/view";
 
 const A = maps(8, 64, 64);
 const leaf = { path: "", shape: A.shape, dtype: "float32" };
@@ -190,6 +190,13 @@ describe("selecting", () => {
     press(shown.stage("enc1"), "Escape");
     expect(kernel.get("selected")).toBe("");
     expect(shown.one<HTMLElement>(".nf-inspector").hidden).toBe(true);
+  });
+
+  it("leaves the keyboard where it was when the layout makes room for the inspector", () => {
+    click(shown.stage("enc1"));
+    expect(document.activeElement).toBe(shown.stage("enc1"));
+    resize(559);
+    expect(document.activeElement).toBe(shown.stage("enc1"));
   });
 
   it("does not follow a drag", () => {
