@@ -13,13 +13,13 @@ import torch
 from torch import Tensor, nn
 
 from .cache import ByteCache
-from .cuts import Cut, attended, described, first_cut, noted, opened, same_path, worded
+from .cuts import Cut, described, first_cut, noted, opened, same_path, worded
 from .errors import InputError, NotRunWarning, StageError
 from .frames import Frames, without_targets
 from .inputs import Inputs, normalise
 from .nested import Nested
 from .options import Options
-from .passes import Captured, Kept, Part, Wish, capture_stages, kept_bytes, part_of, refused, tensor_of
+from .passes import Captured, Wish, capture_stages, refused
 from .recording import record_model
 from .records import Edge, Note, Request, Stage, StageGraph, StageId, Summary, Tile, Trace
 from .table import table
@@ -41,7 +41,7 @@ class Flow:
         self._number = next(_NUMBERS)
         self._lock = threading.RLock()
         self._summaries: ByteCache[tuple[Summary, ...]] = ByteCache(_SUMMARY_BYTES)
-        self._activations: ByteCache[Kept] = ByteCache(options.capture_budget)
+        self._activations: ByteCache[dict[str, Tensor]] = ByteCache(options.capture_budget)
         self._tiles: ByteCache[Tile] = ByteCache(_TILE_BYTES)
         # What is shown first sets the channels, their order and the colours for every later frame and sample.
         self._pins: dict[StageId, dict[str, Summary]] = {}
@@ -153,22 +153,20 @@ class Flow:
         """
         box = self.stage(stage)
         with self._lock:
-            part: Part = "outputs" if leaf is None else part_of(self._cut.recorded, box, leaf)
-            found = self._activations.get((self._at, frame, box.id, (part,)))
-            if found is None or (leaf is not None and leaf not in found):
-                wish = Wish(box, keep=True, parts=(part,))
+            found = self._activations.get((self._at, frame, box.id))
+            if found is None:
+                wish = Wish(box, keep=True)
                 self._pass(frame, [wish])
                 found = wish.kept
         if leaf is not None:
             if leaf not in found:
-                names = ", ".join(repr(each.path) for each in box.leaves)
-                raise StageError(f"{stage} has no leaf {leaf!r}: {names or 'none'}.")
-            return tensor_of(found[leaf], self._options)
+                raise StageError(f"{stage} has no leaf {leaf!r}: {', '.join(map(repr, found)) or 'none'}.")
+            return found[leaf].clone()
         if not found:
             raise StageError(f"{stage} gave out no tensor in this run.")
         if len(found) == 1:
-            return tensor_of(next(iter(found.values())), self._options)
-        return {path: tensor_of(each, self._options) for path, each in found.items()}
+            return next(iter(found.values())).clone()
+        return {path: tensor.clone() for path, tensor in found.items()}
 
     def overview(self, frame: int = 0, sample: int = 0) -> Mapping[StageId, tuple[Summary, ...]]:
         """Summaries of every stage's leaves for one frame and sample; one capture pass for those not yet known.
@@ -215,7 +213,6 @@ class Flow:
             name, summaries = wish.stage.id, tuple(wish.summaries)
             self._pins.setdefault(name, {summary.leaf: summary for summary in summaries})
             self._summaries.put((self._at, frame, sample, name), summaries, sum(map(_summary_bytes, summaries)))
-        self._cut = attended(self._cut, {wish.stage.id: wish.attention for wish in wishes})
         return captured
 
     def _follow(self, frame: int) -> bool:
@@ -258,19 +255,15 @@ class Flow:
         """Exact pieces of activations, one pass for each frame that needs one. Mistakes are answered in words."""
         found, missing = self.cached_tiles(requests)
         stages = {stage.id: stage for stage in self.graph.stages}
-        by_frame: dict[int, dict[tuple[StageId, Part], list[Request]]] = {}
+        by_frame: dict[int, dict[StageId, list[Request]]] = {}
         for request in missing:
             if request.stage not in stages or not 0 <= request.frame < self.frame_count:
                 found.append(refused(request, "This stage or frame is not there any more."))
             else:
-                part = part_of(self._cut.recorded, stages[request.stage], request.leaf)
-                by_frame.setdefault(request.frame, {}).setdefault((request.stage, part), []).append(request)
+                by_frame.setdefault(request.frame, {}).setdefault(request.stage, []).append(request)
         with self._lock:
             for frame, by_stage in by_frame.items():
-                wishes = [
-                    Wish(stages[name], requests=tuple(wanted), keep=True, parts=(part,))
-                    for (name, part), wanted in by_stage.items()
-                ]
+                wishes = [Wish(stages[name], requests=tuple(wanted), keep=True) for name, wanted in by_stage.items()]
                 self._serve(frame, wishes)
                 for wish in wishes:
                     for request, tile in zip(wish.requests, wish.tiles_in_order(), strict=True):
@@ -300,8 +293,8 @@ class Flow:
         """Tiles from kept activations where there are any, the rest from one pass."""
         open_wishes = []
         for wish in wishes:
-            kept = self._activations.get((self._at, frame, wish.stage.id, wish.parts))
-            if kept is None or (wish.parts == ("attention",) and any(r.leaf not in kept for r in wish.requests)):
+            kept = self._activations.get((self._at, frame, wish.stage.id))
+            if kept is None:
                 open_wishes.append(wish)
             else:
                 wish.take_kept(kept, self._options, self.trace)
@@ -312,7 +305,8 @@ class Flow:
         captured = capture_stages(self._model, self._inputs(frame), self._cut.recorded, wishes, self._options)
         for wish in wishes:
             if wish.keep:
-                self._activations.put((self._at, frame, wish.stage.id, wish.parts), wish.kept, kept_bytes(wish.kept))
+                size = sum(t.numel() * t.element_size() for t in wish.kept.values() if t.layout == torch.strided)
+                self._activations.put((self._at, frame, wish.stage.id), wish.kept, size)
         return captured
 
     def _inputs(self, frame: int) -> Inputs:
