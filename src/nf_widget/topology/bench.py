@@ -14,7 +14,8 @@ from ..inputs import Inputs
 from ..nested import Nested, leaves
 from ..records import Selection, StageId, Trace
 from ..running import Conditions, borrowed, run
-from .holding import Call, Forward, Given, Way, lasting, take, written_since
+from .gifts import Given, Way
+from .holding import Call, Forward, lasting, written_since
 from .perturb import duplicate, perturb, same
 from .pyvalues import HeldValues, SeenValues
 from .stages import stage_boxes
@@ -137,7 +138,7 @@ class Bench:
         kept: list[tuple[Tensor, int, Tensor]] = []
 
         def visit(stage: StageId, call: Call) -> None:
-            self._given[stage] = take(call)
+            self._given[stage] = call.given_out()
             kept.extend(lasting(call, self._given[stage]))
 
         forward = Forward(self._model, self._stages, visit, look=True)
@@ -155,7 +156,7 @@ class Bench:
 
         def visit(stage: StageId, call: Call) -> None:
             if stage in self._given and self._given[stage].ambiguous:
-                self._given[stage] = self._given[stage].seen_again(take(call))
+                self._given[stage] = self._given[stage].seen_again(call.given_out())
 
         forward = Forward(self._model, self._stages, visit, look=True, prepare=prepare)
         with suppress(Exception), self._ready() as (args, kwargs, _), forward.watched():

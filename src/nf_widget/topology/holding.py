@@ -1,15 +1,11 @@
-"""Forwards in which stages are held: what a call gives out is seen, compared and set. Knows nothing of the trace.
-
-A call gives out the tensors of its result, the arguments that it rewrote in place, and what it left in the containers
-that it was given or on attributes of modules. Each is a **gift**.
-"""
+"""Forwards in which stages are held: what a call gives out is seen, compared and set. Knows nothing of the trace."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -18,88 +14,8 @@ from torch.autograd.function import FunctionCtx
 from ..nested import Nested, leaves, reachable, replace
 from ..records import StageId
 from ..running.hooks import hooked
-from .perturb import Memory, address, duplicate, equal_entries, has_memory, is_wrapped, perturb, same, shake
-
-How = Literal["made", "rewritten", "passed"]
-
-
-class Way(NamedTuple):
-    """How a stage is held. Rewritten tensors `whole`, or only where the call was seen to change them; tensors that
-    were passed on `apart`, in memory of their own, or in the memory that they share with others. With `values`, the
-    Python values that the forward takes out of tensors are held too."""
-
-    whole: bool = True
-    apart: bool = True
-    values: bool = False
-
-
-class Key(NamedTuple):
-    """Where a gift is found: in the result, in the arguments, or on an attribute of the module `module`."""
-
-    place: Literal["result", "argument", "attribute"]
-    path: str
-    module: str = ""
-    attribute: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Gift:
-    """`value` is a copy. `how`: in memory that the call made; written into memory that was there; or an alias of it.
-
-    `where` marks the entries that the call was seen to change, if not all of them: the others it may have written too.
-    """
-
-    value: Tensor
-    how: How
-    where: Tensor | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Given:
-    """All that one call gave out: copies, and the result's containers with copies in them.
-
-    `hidden`: some of it cannot be looked at, since the call ran inside of a transformed function (`vmap`).
-    """
-
-    gifts: Mapping[Key, Gift]
-    result: Nested
-    hidden: bool = False
-
-    @property
-    def ambiguous(self) -> bool:
-        """Whether it is unknown which entries of a rewritten tensor the call wrote."""
-        return any(gift.where is not None for gift in self.gifts.values())
-
-    def perturbed(self, trial: int, way: Way) -> Given | None:
-        """The same with other values; None where nothing can be changed."""
-        memo: dict[int, Memory] = {}
-        with torch.no_grad():
-            copies = {key: duplicate(gift.value, memo) for key, gift in self.gifts.items()}
-            limits = [None if way.whole else gift.where for gift in self.gifts.values()]
-            if not perturb(list(copies.values()), trial, limits):
-                return None
-        return Given({key: Gift(copies[key], gift.how, gift.where) for key, gift in self.gifts.items()}, self.result)
-
-    def settled(self) -> Given:
-        """After the last look: a tensor of which no entry was ever seen to change was not rewritten."""
-        gifts: dict[Key, Gift] = {}
-        for key, gift in self.gifts.items():
-            if gift.how != "rewritten" or gift.where is None or bool(gift.where.any()):
-                gifts[key] = gift
-            elif key.place == "result":
-                gifts[key] = Gift(gift.value, "passed")
-        return Given(gifts, self.result, self.hidden)
-
-    def seen_again(self, other: Given) -> Given:
-        """With the entries that the call was seen to change another time."""
-        gifts = dict(self.gifts)
-        for key, gift in self.gifts.items():
-            again = other.gifts.get(key)
-            if gift.where is None or again is None or again.how != "rewritten" or again.value.shape != gift.value.shape:
-                continue
-            where = None if again.where is None else gift.where | again.where
-            gifts[key] = Gift(gift.value, gift.how, None if where is None or bool(where.all()) else where)
-        return Given(gifts, self.result)
+from .gifts import Before, Gift, Given, Key, Way, given_out, plainly, version_of
+from .perturb import Memory, duplicate, has_memory, same, shake
 
 
 @dataclass(slots=True)
@@ -110,7 +26,7 @@ class Call:
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     result: Nested
-    before: _Before | None = None
+    before: Before | None = None
 
     def tensor(self, key: Key) -> Tensor | None:
         """The gift itself, now; None where there is none any more."""
@@ -119,9 +35,13 @@ class Call:
             return dict(reachable(value)).get(key.path)
         return dict(reachable(self.result if key.place == "result" else (self.args, self.kwargs))).get(key.path)
 
+    def given_out(self) -> Given:
+        """Copies of all that it gave out; the forward must have been told to `look`."""
+        return given_out(self.model, self.args, self.kwargs, self.result, self.before or Before())
+
     def differs(self, given: Given) -> bool:
         """Whether this call gave out something else."""
-        with _plainly():
+        with plainly():
             if given.hidden:
                 return False
             if [path for path, _ in leaves(self.result)] != [path for path, _ in leaves(given.result)]:
@@ -134,7 +54,7 @@ class Call:
 
     def shaken(self, given: Given, trial: int) -> None:
         """Before the call: noise on all that it is going to rewrite."""
-        with _plainly():
+        with plainly():
             for key, gift in given.gifts.items():
                 now = self.tensor(key) if gift.how == "rewritten" else None
                 if now is not None and has_memory(now):
@@ -144,7 +64,7 @@ class Call:
         """Give out `given` instead. Returns the result to hand on."""
         if given.hidden:
             return self.result
-        with _plainly():
+        with plainly():
             memo: dict[int, Memory] = {}
             swaps: dict[int, Tensor] = {}
             lost = [path for path, _ in leaves(self.result)] != [path for path, _ in leaves(given.result)]
@@ -190,7 +110,7 @@ class Forward:
         self._look = look
         self._prepare = prepare
         self._counts: dict[str, int] = {}
-        self._open: list[tuple[str, StageId | None, _Before | None]] = []
+        self._open: list[tuple[str, StageId | None, Before | None]] = []
 
     @contextmanager
     def watched(self) -> Iterator[None]:
@@ -207,8 +127,8 @@ class Forward:
         if self._prepare is not None and stage is not None:
             self._prepare(stage, Call(self._model, args, kwargs, None))
         if self._look and stage is not None:
-            with _plainly():
-                before = _Before.now(self._model, args, kwargs)
+            with plainly():
+                before = Before.now(self._model, args, kwargs)
         self._open.append((path, stage, before))
 
     def _leave(
@@ -231,80 +151,13 @@ def lasting(call: Call, given: Given) -> list[tuple[Tensor, int, Tensor]]:
         (k, g) for k, g in given.gifts.items() if g.how == "passed" or (g.where is not None and not g.where.any())
     )
     found = ((call.tensor(key), gift) for key, gift in passed)
-    return [(tensor, _version(tensor), gift.value) for tensor, gift in found if tensor is not None]
+    return [(tensor, version_of(tensor), gift.value) for tensor, gift in found if tensor is not None]
 
 
 def written_since(kept: list[tuple[Tensor, int, Tensor]]) -> bool:
     """Whether anybody has written to their memory."""
-    with _plainly():
-        return any(_version(t) != version or not same(t.detach(), copy) for t, version, copy in kept)
-
-
-@dataclass(slots=True)
-class _Before:
-    """The tensors that were there when a call began: arguments and attributes, their versions and values."""
-
-    tensors: dict[int, tuple[Tensor, int, Tensor]] = field(default_factory=dict)
-    memories: set[int] = field(default_factory=set)
-
-    @classmethod
-    def now(cls, model: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Before:
-        self = cls()
-        for _, tensor in (*reachable((args, kwargs)), *_on_attributes(model)):
-            self.memories.add(address(tensor))
-            if id(tensor) not in self.tensors and not is_wrapped(tensor):
-                copy = tensor.detach().clone() if not isinstance(tensor, nn.Parameter) else tensor
-                self.tensors[id(tensor)] = (tensor, _version(tensor), copy)
-        return self
-
-    def how(self, tensor: Tensor, *, is_result: bool) -> How | None:
-        """How a call gave out `tensor`; None where it only left it as it was."""
-        known = self.tensors.get(id(tensor))
-        if known is not None and _version(tensor) != known[1]:
-            return "rewritten"
-        if known is not None:
-            return "passed" if is_result else None
-        if not has_memory(tensor) or address(tensor) not in self.memories:
-            return "made"
-        return "passed"
-
-    def changed(self, tensor: Tensor) -> Tensor | None:
-        """The entries that have another value than before, where that is not all of them."""
-        known = self.tensors.get(id(tensor))
-        if known is None or not has_memory(tensor) or known[2].shape != tensor.shape or tensor is known[2]:
-            return None
-        equal = equal_entries(tensor, known[2])
-        return ~equal if bool(equal.any()) else None
-
-
-def take(call: Call) -> Given:
-    """Copies of all that a call gave out; the forward must have been told to `look`."""
-    before = call.before or _Before()
-    with _plainly():
-        found: dict[Key, Tensor] = {Key("result", path): t for path, t in reachable(call.result)}
-        found |= {Key("argument", path): t for path, t in reachable((call.args, call.kwargs))}
-        found |= dict(_on_attributes(call.model))
-        if any(map(is_wrapped, found.values())):
-            return Given({}, call.result, hidden=True)
-        memo: dict[int, Memory] = {}
-        gifts: dict[Key, Gift] = {}
-        copies: dict[int, Tensor] = {}
-        for key, tensor in found.items():
-            how = before.how(tensor, is_result=key.place == "result")
-            if how is not None:
-                copy = copies.setdefault(id(tensor), duplicate(tensor, memo))
-                gifts[key] = Gift(copy, how, before.changed(tensor) if how == "rewritten" else None)
-        return Given(gifts, replace(call.result, lambda t: copies[id(t)]))
-
-
-def _on_attributes(model: nn.Module) -> Iterator[tuple[Key, Tensor]]:
-    for name, module in model.named_modules():
-        if isinstance(module, torch.jit.ScriptModule):
-            continue
-        for attribute, value in module.__dict__.items():
-            if attribute != "_modules" and "_hooks" not in attribute:
-                for path, tensor in reachable(value):
-                    yield Key("attribute", path, name, attribute), tensor
+    with plainly():
+        return any(version_of(t) != version or not same(t.detach(), copy) for t, version, copy in kept)
 
 
 def _set_in_memory(now: Tensor, gift: Gift, way: Way) -> bool:
@@ -350,14 +203,3 @@ def _standing_in(now: Tensor, value: Tensor) -> Tensor:
         value = value.as_subclass(type(now))
         value.__dict__.update(now.__dict__)
     return value
-
-
-def _version(tensor: Tensor) -> int:
-    return -1 if tensor.is_inference() else tensor._version
-
-
-@contextmanager
-def _plainly() -> Iterator[None]:
-    """Our own arithmetic in the middle of a forward."""
-    with torch.no_grad(), torch._C.DisableTorchFunction():
-        yield
