@@ -18,7 +18,7 @@ PY := $(VENV)/bin/python
 PIP := $(PY) -m pip --disable-pip-version-check --quiet
 # What was done for this environment; it goes with it.
 DONE := $(VENV)/.done
-SOURCES := $(shell find js/src -type f) js/package.json js/package-lock.json js/tsconfig.json hatch_build.py
+SOURCES := $(shell find js/src -type f) js/build.mjs js/package.json js/package-lock.json js/tsconfig.json hatch_build.py
 
 .PHONY: help install demo test check lint types python-tests js-tests notebook-tests browser-tests bundle js-checks format clean
 .DELETE_ON_ERROR:

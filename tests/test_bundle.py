@@ -21,7 +21,7 @@ def js(tmp_path: Path) -> Path:
     """Sources of a front end that speaks this package's protocol."""
     js = tmp_path / "js"
     (js / "src" / "view").mkdir(parents=True)
-    for name in ("package.json", "package-lock.json", "tsconfig.json"):
+    for name in ("build.mjs", "package.json", "package-lock.json", "tsconfig.json"):
         (js / name).write_text("{}\n")
     (js / "src" / "protocol.ts").write_text(f"export const VERSION = {protocol.VERSION};\n")
     (js / "src" / "view" / "app.ts").write_text("export const app = 1;\nexport const more = 2;\n")

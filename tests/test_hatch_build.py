@@ -36,7 +36,7 @@ def tree(tmp_path: Path) -> Path:
     """A clone whose `npm run build` would write the bundle."""
     tree = tmp_path / "tree"
     (tree / "js" / "src").mkdir(parents=True)
-    for name in ("package.json", "package-lock.json", "tsconfig.json"):
+    for name in ("build.mjs", "package.json", "package-lock.json", "tsconfig.json"):
         (tree / "js" / name).write_text("{}")
     (tree / "js" / "src" / "protocol.ts").write_text("export const VERSION = 1;\n")
     package = tree / "src" / "nf_widget"

@@ -5,7 +5,7 @@
  * never asks for anything. At most one `wanted` is unanswered at a time, and the next one carries the interest of that
  * moment, so that a hundred pointer moves during one forward end in one more message.
  */
-import { batch, type ReadonlySignal, signal } from "@preact/signals-core";
+import { batch, type ReadonlySignal, signal } from "./signals";
 import type { Status, TileInfo, TileRequest, Tiles, Wanted } from "./protocol";
 import { type HostKernel, Silence } from "./silence";
 import { TileCache } from "./tilecache";

@@ -1,5 +1,5 @@
 /** How long the kernel has owed an answer, and what that means. */
-import { type ReadonlySignal, signal } from "@preact/signals-core";
+import { type ReadonlySignal, signal } from "./signals";
 import { Clocks } from "./clocks";
 import type { Status } from "./protocol";
 

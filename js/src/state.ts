@@ -2,7 +2,7 @@
  * State, apart from the DOM. `WidgetState` mirrors the synced traits, one per model; `ViewState` is what one view alone
  * knows (zoom, hover, open panels), one per rendered view.
  */
-import { computed, effect, type ReadonlySignal, type Signal, signal } from "@preact/signals-core";
+import { computed, effect, type ReadonlySignal, type Signal, signal } from "./signals";
 import type { Theme } from "./colour";
 import type { Interest } from "./interest";
 import type { Graph, Overview, Status, TileRequest, Traits } from "./protocol";
@@ -18,7 +18,7 @@ import {
   wantedFromWire,
 } from "./wire";
 
-export { batch, computed, effect, signal, untracked } from "@preact/signals-core";
+export { batch, computed, effect, signal, untracked } from "./signals";
 export type { ReadonlySignal, Signal };
 
 /** What we need of the host's model. */

@@ -29,7 +29,7 @@ class Stamp:
 def sources_digest(js: Path) -> str:
     """SHA-256 of everything under `js` that the bundle is made from. Line ends do not count: git may change them."""
     total = hashlib.sha256()
-    files = [js / "package.json", js / "package-lock.json", js / "tsconfig.json"]
+    files = [js / name for name in ("build.mjs", "package.json", "package-lock.json", "tsconfig.json")]
     files += (path for path in (js / "src").rglob("*") if path.is_file() and not path.name.startswith("."))
     for path in sorted(files, key=lambda path: path.relative_to(js).as_posix()):
         content = path.read_bytes().replace(b"\r\n", b"\n")
