@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from torch import Tensor, nn
 
-from ..nested import reachable
+from ..nested import leaves, reachable
 from ..records import CallId, Evidence, Leaf, ModuleCall, Op, OpId, OpKind, TensorSpec
 from .storage import Provenance
 
@@ -96,10 +96,13 @@ class Book:
         self._ops[op] = (name, kind, self.here(), parents, specs, detail, evidence)
         return op
 
-    def sources(self, tensors: Iterable[Tensor]) -> tuple[OpId, ...]:
-        """Ops that the values of `tensors` come from, without repetition, oldest first."""
+    def sources(self, tensors: Iterable[Tensor], call: CallId | None = None) -> tuple[OpId, ...]:
+        """Ops that the values of `tensors` come from, without repetition, oldest first.
+
+        They are read in `call`, or else in the innermost open one.
+        """
         found: list[OpId] = []
-        call = self.here()
+        call = self.here() if call is None else call
         for tensor in self.provenance.parents(tensors, found, call):
             if self.provenance.adopt(tensor):
                 self.provenance.parents((tensor,), found, call)
@@ -112,6 +115,28 @@ class Book:
         if isinstance(value, Tensor):
             return (Leaf("", self.spec(value), self.sources((value,))),)
         return tuple(Leaf(path, self.spec(t), self.sources((t,))) for path, t in reachable(value))
+
+    def result(self, value: Any) -> tuple[Leaf, ...]:
+        """The tensors in containers of what the root's call gave out."""
+        root = CallId(0)
+        return tuple(Leaf(path, self.spec(t), self.sources((t,), root)) for path, t in leaves(value))
+
+    def between(self, first: Sequence[OpId], last: Sequence[OpId]) -> tuple[OpId, ...]:
+        """The ops through which values flow from `first` to `last`, with both; all before `last` without `first`."""
+        start = min(first, default=OpId(0))
+        reached = set(first)
+        for index in range(start, max(last, default=start) + 1):
+            op = OpId(index)
+            if not first or not reached.isdisjoint(self._ops[op][3]):
+                reached.add(op)
+        found: set[OpId] = set()
+        stack = [op for op in last if op in reached]
+        while stack:
+            op = stack.pop()
+            if op not in found:
+                found.add(op)
+                stack += [parent for parent in self._ops[op][3] if parent in reached]
+        return tuple(sorted(found))
 
     def exit(self, operands: Iterable[Tensor]) -> None:
         """Values of `operands` became Python or NumPy values in the innermost call."""

@@ -159,11 +159,22 @@ class DataflowTracer(TorchFunctionMode):
             self._made(rule, args, kwargs, operands, made=made[:1])
             weights = [t for i, t in enumerate(operands) if i != 2 or any(t is o for o in operands[:2])]
             self._made(rule, args, kwargs, weights, made=made[1:])
+        elif name == "grad":
+            self._gradients(rule, args, made)
         elif (name in DIVIDES or rule.iterates) and self._book.provenance.any_write:
             for tensor in made:  # each shows its own part of memory, which others may have written to
                 self._made(rule, args, kwargs, operands, made=(tensor,))
         else:
             self._made(rule, args, kwargs, _read(name, operands), made=made)
+
+    def _gradients(self, rule: _Rule, args: tuple[Any, ...], made: list[Tensor]) -> None:
+        """Gradients read what the ops between have saved. Which of them did is not seen."""
+        book = self._book
+        into, of = (book.sources(t for _, t in reachable(each)) for each in args[:2])
+        parents = tuple(sorted({*book.between(of, into), *of, *into}))
+        op = book.op(rule.shown, "call", parents, made, evidence="inferred")
+        for tensor in made:
+            book.provenance.tag(tensor, op)
 
     def _made(
         self,

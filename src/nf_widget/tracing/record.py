@@ -12,7 +12,6 @@ import torch
 from torch import Tensor, nn
 
 from ..inputs import Inputs
-from ..nested import leaves
 from ..records import Failure, Leaf, Note, Op, OpId, Trace
 from ..running import Conditions, ModelState, borrowed, children, run
 from .book import Book
@@ -54,7 +53,7 @@ def _record(model: nn.Module, inputs: Inputs, conditions: Conditions, *, traced:
             with _watched(state, book, traced=traced):
                 result = run(model, args, kwargs)
                 with torch._C.DisableTorchFunction():
-                    outputs = _leave_outputs(book, result)
+                    outputs = book.result(result)
         except Exception as raised:  # noqa: BLE001 - a model may raise anything; the caller decides
             error, failure = raised, failure_of(book, raised)
         written = state.written()
@@ -111,10 +110,6 @@ def _enter_inputs(book: Book, inputs: Inputs, tensors: tuple[Tensor, ...]) -> tu
             else:
                 book.provenance.tag(tensor, book.op("identity", "identity", tuple(ops), (tensor,)))
     return tuple(found)
-
-
-def _leave_outputs(book: Book, result: object) -> tuple[Leaf, ...]:
-    return tuple(Leaf(path, book.spec(t), book.sources((t,))) for path, t in leaves(result))
 
 
 def _trace(
