@@ -721,6 +721,118 @@ class Siamese(nn.Module):
         return self.head((self.encoder(a) - self.encoder(b)).abs().flatten(1))
 
 
+class Gate(nn.Module):
+    """What of the skip the lower level asks for."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.from_skip, self.from_below = nn.Conv2d(width, width, 1), nn.Conv2d(width, width, 1)
+        self.weight = nn.Conv2d(width, 1, 1)
+
+    def forward(self, skip: Tensor, below: Tensor) -> Tensor:
+        return skip * self.weight((self.from_skip(skip) + self.from_below(below)).relu()).sigmoid()
+
+
+class GatedUNet(UNet):
+    """`x: [batch, 1, 32, 32]`; every skip goes through a gate."""
+
+    def __init__(self, levels: int = 4, width: int = 4) -> None:
+        super().__init__(levels, width=width)
+        for level in self.levels:
+            self.add_module(f"gate{level}", Gate(width * 2 ** (level - 1)))
+
+    def forward(self, x: Tensor) -> Tensor:
+        part = self.get_submodule
+        skips = []
+        for level in self.levels:
+            skips.append(part(f"enc{level}")(x))
+            x = part(f"pool{level}")(skips[-1])
+        x = self.bottleneck(x)
+        for level in reversed(self.levels):
+            up = part(f"up{level}")(x)
+            x = part(f"dec{level}")(torch.cat([up, part(f"gate{level}")(skips[level - 1], up)], 1))
+        return self.head(x)
+
+
+class SkipWrapper(nn.Module):
+    """Concatenates its input with what the inner module makes of it."""
+
+    def __init__(self, inner: nn.Module) -> None:
+        super().__init__()
+        self.inner = inner
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.cat([x, self.inner(x)], 1)
+
+
+class WrappedUNet(nn.Sequential):
+    """`x: [batch, 1, 16, 16]`; skips are modules around what lies lower."""
+
+    def __init__(self) -> None:
+        bottom = SkipWrapper(conv_block(8, 16))
+        lower = nn.Sequential(nn.Conv2d(4, 8, 3, 2, 1), bottom, nn.ConvTranspose2d(24, 4, 2, 2))
+        super().__init__(nn.Conv2d(1, 4, 3, 2, 1), SkipWrapper(lower), nn.ConvTranspose2d(8, 2, 2, 2))
+
+
+class SpeechEncoder(nn.Module):
+    """`x: [batch, 20 bands, time]`: convolutions along time, then a transformer; a loss is computed aside."""
+
+    def __init__(self, depth: int = 12, width: int = 16) -> None:
+        super().__init__()
+        self.conv1, self.conv2 = nn.Conv1d(20, width, 3, padding=1), nn.Conv1d(width, width, 3, 2, 1)
+        self.probe = nn.Linear(width, 3)
+        self.layers = nn.ModuleList(TransformerBlock(width) for _ in range(depth))
+        self.proj = nn.Linear(width, 30)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.conv2(self.conv1(x).relu()).relu().transpose(1, 2)
+        self.probe(x)
+        for layer in self.layers:
+            x = layer(x)
+        return self.proj(x)
+
+
+class DeepDecoder(nn.Module):
+    """`x: [batch, 3, 64, 64]`: an encoder of many widths and a decoder, each one module, more than fit."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.encoder, self.decoder = PyramidEncoder(), PyramidDecoder()
+        self.segment = nn.Conv2d(4, 2, 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.segment(self.decoder(*self.encoder(x)))
+
+
+class PyramidEncoder(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.stem = nn.Conv2d(3, 8, 3, 2, 1)
+        widths = [(8, 4, 1), (4, 6, 2), (6, 8, 2), (8, 10, 2), (10, 12, 1), (12, 14, 2), (14, 16, 1)]
+        self.blocks = nn.ModuleList(MBConv(a, b, stride) for a, b, stride in widths)
+
+    def forward(self, x: Tensor) -> list[Tensor]:
+        x = self.stem(x)
+        found = []
+        for block in self.blocks:
+            x = block(x)
+            found.append(x)
+        return [found[i] for i in (6, 4, 2, 1, 0)]
+
+
+class PyramidDecoder(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        widths = [(16 + 12, 12), (12 + 8, 8), (8 + 6, 6), (6 + 4, 4)]
+        self.blocks = nn.ModuleList(conv_block(a, b) for a, b in widths)
+        self.last = conv_block(4, 4)
+
+    def forward(self, x: Tensor, *skips: Tensor) -> Tensor:
+        for block, skip in zip(self.blocks, skips, strict=True):
+            x = block(torch.cat([nn.functional.interpolate(x, skip.shape[2:]), skip], 1))
+        return self.last(nn.functional.interpolate(x, scale_factor=2))
+
+
 class DiffusionUNet(nn.Module):
     """`x: [batch, 4, 16, 16]`, `time: [batch]`; a vector of the time goes into every block."""
 

@@ -44,14 +44,16 @@ class Forms:
         return form
 
     def _form(self, shape: tuple[int, ...], axis: int | None) -> Form:
-        if len(shape) < 3:
+        unbatched = axis is not None and -axis == len(shape) > 1
+        if len(shape) < 3 and not unbatched:
             return Form(1, shape[-1] if shape else 1)
         if axis == _NO_CHANNELS:
             return Form(max(1, prod(shape) // self._batch), 1)
         if axis is None or -axis > len(shape):
             axis = 1 - len(shape) if len(shape) >= 4 else -1
         # Windows and frames folded into the batch axis are positions too.
-        return Form(max(1, prod(shape) // max(1, shape[axis]) // self._batch), shape[axis])
+        samples = 1 if unbatched else self._batch
+        return Form(max(1, prod(shape) // max(1, shape[axis]) // samples), shape[axis])
 
 
 def main_leaf(leaves: Sequence[Leaf]) -> Leaf | None:

@@ -126,19 +126,22 @@ class _Crowd:
         tapped = {i for row in members.values() for i in self._taps(row)}
         # The first stage shows the first resolution.
         opening = set(takewhile(lambda i: self.forms[i].same_level(self.forms[kept[0]]), kept))
-        ends = {kept[0], kept[-1], self._bottleneck(kept), *(i for i in kept if self._is_end(i))}
+        corners = {kept[0], kept[-1], self._bottleneck(kept), *(i for i in kept if self._is_end(i))}
         found: dict[int, int] = {}
-        for index, following in zip(kept, (*kept[1:], kept[-1]), strict=True):
+        for index, before, following in zip(kept, (None, *kept), (*kept[1:], kept[-1]), strict=False):
             form, after, row = self.forms[index], self.forms[following], self.rows[index]
             new_level = not form.same_level(after)
-            if index in ends:
+            if index in corners:
                 found[index] = _END
             elif index in tapped or (new_level and index not in opening):
                 found[index] = _LEVEL_END
             elif new_level or form.channels != after.channels:
                 found[index] = _SHAPE_END
+            elif row is None:
+                found[index] = _SINGLE
             else:
-                found[index] = _SINGLE if row is None else _ROW_END if index == members[row][-1] else _ROW
+                ends = [before, index] == members[row][-2:]
+                found[index] = _ROW_END if ends else _ROW
         return found
 
     def _is_end(self, index: int) -> bool:
