@@ -102,8 +102,12 @@ export function createApp(shared: Pick<ViewContext, "widget" | "interest">, el: 
   watch(end, () => {
     root.setAttribute("data-state", condition.value);
   });
+  let selected = "";
   watch(end, () => {
-    if (widget.selected.value !== "") view.inspector.value = true;
+    // A selection that is made or given up anywhere opens or closes the panel in every view.
+    const now = widget.selected.value;
+    if (now !== selected) view.inspector.value = now !== "";
+    selected = now;
   });
   el.append(root);
   end.addEventListener("abort", () => root.remove(), { once: true });

@@ -80,6 +80,7 @@ export function createEdges(pane: Pane, end: AbortSignal): SVGGElement {
         "data-target": edge.target,
         "data-kind": edge.kind,
         "data-evidence": edge.evidence,
+        "data-failed": pane.index.value.stages.get(edge.target)?.status === "raised",
         role: "img",
         "aria-label": edgeText(edge, pane),
       });

@@ -9,7 +9,7 @@ import { alarmText, type CardStyle, drawCard, isAlarming, pictureBox, shapeOf } 
 import { drawFar } from "./draw/far";
 import { createImagePool, type ImagePool } from "./draw/images";
 import { drawPicture } from "./draw/picture";
-import { photoSlots, type Slot } from "./draw/slots";
+import { photoSlots } from "./draw/slots";
 import type { Drawing, PictureStyle } from "./draw/tiles";
 import type { Pane } from "./pane";
 import { leafScale } from "./scale";
@@ -136,6 +136,9 @@ function styleOf(
   };
 }
 
+/** Elements that a selected stage fetches exactly: 8 MiB of float32. */
+const EXACT_UP_TO = 2 ** 21;
+
 /** Tiles for the slices in front: exact ones of the selected stage, sharp enough ones of what is near. */
 function requests(parts: Parts, summary: Summary, drawing: Drawing | null, style: PictureStyle): TileRequest[] {
   const place = { widget: parts.pane.widget, stage: parts.id, leaf: summary.leaf };
@@ -143,7 +146,11 @@ function requests(parts: Parts, summary: Summary, drawing: Drawing | null, style
   if (drawing === null || !(exact || parts.near.value)) return [];
   const { picture } = summary;
   if (picture.kind === "photo") return photoSlots(summary, picture).map((slot) => wholeRequest(place, slot));
-  const ask = (slot: Slot, side: number): TileRequest =>
-    exact ? wholeRequest(place, slot) : sharpRequest(place, slot, side * style.density);
-  return drawing.placed.map(({ slot, width, height }) => ask(slot, Math.max(width, height)));
+  let left = exact ? EXACT_UP_TO : 0;
+  return drawing.placed.map(({ slot, width, height }) => {
+    const elements = slot.full[0] * slot.full[1];
+    if (elements > left) return sharpRequest(place, slot, Math.max(width, height) * style.density);
+    left -= elements;
+    return wholeRequest(place, slot);
+  });
 }
