@@ -13,10 +13,10 @@ PACKAGE = Path(nf_widget.__file__).parent
 # A layer may import the layers named here, and itself.
 EVERYONE = {"records", "errors", "nested", "naming", "functions", "_version"}
 ALLOWED = {
-    "widget": {"session", "flow", "protocol", "export", "bundle", "mainthread", "options"},
+    "widget": {"session", "flow", "passes", "protocol", "export", "bundle", "mainthread", "options"},
     "session": {"flow", "frames", "inputs", "options", "running"},
     "flow": {
-        "cache", "cuts", "frames", "inputs", "options", "passes", "recording", "running", "table", "topology",
+        "cache", "cuts", "frames", "pins", "inputs", "options", "passes", "recording", "running", "table", "topology",
     },
     "cuts": {"inputs", "interpret", "options", "recording", "selection", "topology", "warned"},
     "passes": {"colours", "capture", "interpret", "inputs", "options", "recording", "sites"},
@@ -31,6 +31,7 @@ ALLOWED = {
     "selection": set(),
     "frames": {"running", "sweeps"},
     "sweeps": set(),
+    "pins": {"colours"},
     "table": set(),
     "warned": set(),
     "cache": set(),

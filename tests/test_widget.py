@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import re
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -181,3 +184,53 @@ def test_closing_frees_the_widget(model: Branching, x: torch.Tensor) -> None:
     del widget
     gc.collect()
     assert dead() is None
+
+
+def test_a_saved_page_holds_the_frames_and_details_asked_for_and_nothing_that_can_run(
+    model: Branching, x: torch.Tensor, tmp_path: Path
+) -> None:
+    widget = FlowWidget(model, frames=[x, x * 2], labels={"stem": "</script><script>alert(1)</script>"})
+    text = widget.save_html(tmp_path / "net.html", frames="all", detail=["stem"]).read_text()
+    content = json.loads(re.search(r'id="nf-page">(.*?)</script>', text, re.DOTALL)[1])  # type: ignore[index]
+    assert [saved["frame"] for saved in content["overviews"]] == [0, 1]
+    assert len(content["state"]["tiles"]["tiles"]) == 8
+    assert "<script>alert(1)" not in text
+    assert "</script><script>alert(1)</script>" in {s["label"] for s in content["state"]["graph"]["stages"]}
+    with pytest.raises(OptionError, match="limit"):
+        widget.save_html(tmp_path / "large.html", limit=1000)
+    assert not (tmp_path / "large.html").exists()
+    with pytest.raises(OptionError, match="frames holds 9"):
+        widget.save_html(tmp_path / "net.html", frames=[9])
+    widget.close()
+
+
+def test_options_let_go_of_channels_and_colours(model: Branching, x: torch.Tensor) -> None:
+    widget = FlowWidget(model, frames=[x, x.flip(-1) * 3])
+    widget.frame = 1
+    held = widget.overview["stages"]["stem"][0]["picture"]
+    widget.options = {**widget.options, "hold_colours": False}
+    free = widget.overview["stages"]["stem"][0]["picture"]
+    assert free["channels"] == held["channels"]
+    assert free["high"] > held["high"]
+    widget.options = {**widget.options, "theme": "dark", "hold_channels": False, "hold_colours": True}
+    alone = FlowWidget(model, x.flip(-1) * 3)
+    own = alone.overview["stages"]["stem"][0]["picture"]["channels"]
+    assert widget.overview["stages"]["stem"][0]["picture"]["channels"] == own
+    assert widget.overview["stages"]["stem"][0]["picture"]["high"] == held["high"]
+    widget.close()
+    alone.close()
+
+
+def test_the_slider_grows_with_a_generator_and_ends_with_it(model: Branching, x: torch.Tensor) -> None:
+    widget = FlowWidget(model, frames=(x * k for k in range(1, 13)))
+    first = widget.frame_count
+    assert 1 < first < 12
+    widget.frame = first - 1
+    assert widget.frame_count == 12
+    widget.frame = 11
+    assert (widget.overview["frame"], widget.frame_count) == (11, 12)
+    widget.close()
+    promised = FlowWidget(model, frames=(x * k for k in range(1, 5)), frame_count=100)
+    promised.frame = 60
+    assert (promised.frame_count, promised.frame, promised.overview["frame"]) == (4, 3, 3)
+    promised.close()

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import partial
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from .capture.attention import Look, Looking
 from .capture.detail import cut
+from .capture.fused import capture_apart, warn_of_unfused
+from .capture.heads import cut_weights, kept_copy, summarise, whole_weights
 from .capture.reducers import reduce
-from .capture.run import Pass, Plan, Tap, capture
+from .capture.run import Pass, Plan, Tap
 from .capture.values import spec_of
+from .capture.weights import Weights
 from .colours import colour_range
-from .errors import PathWarning, StageError
+from .errors import StageError
 from .inputs import Inputs
 from .interpret.axes import infer, parse
 from .interpret.outputs import interpret, photo
+from .interpret.tokens import labels_of, with_labels
 from .nested import leaves, reachable
 from .options import Options
 from .recording import Recorded
@@ -31,11 +36,13 @@ from .records import (
     Request,
     Stage,
     Summary,
+    TensorSpec,
     Tile,
     TokenStrip,
     Trace,
     VolumeSlices,
 )
+from .sites import MOST, Site, sites_of
 
 # A stage that gives out a whole cache of tensors shows the first ones; the rest is there on demand.
 _SHOWN_LEAVES = 8
@@ -44,34 +51,45 @@ _IMAGE_DIMS, _FEW_CHANNELS = 4, 16
 _VALUES = ("float32", "float16", "bfloat16", "float64", "uint8")
 
 
+Part = Literal["outputs", "attention"]
+Kept: TypeAlias = dict[str, Tensor | Weights]
+
+
 @dataclass(slots=True)
 class Wish:
     """Of one stage in one pass: summaries of `sample`, or the whole leaves (`keep`) and tiles of them.
 
+    `parts`: what the stage gives out, and the attention weights within it.
     `pins`, by leaf, are earlier summaries of this stage: channels, their order and the colours stay as they are there.
     """
 
     stage: Stage
     sample: int = 0
     keep: bool = False
+    summed: bool = False
+    parts: tuple[Part, ...] = ("outputs", "attention")
     requests: tuple[Request, ...] = ()
     pins: Mapping[str, Summary] = field(default_factory=dict)
     summaries: list[Summary] = field(default_factory=list)
-    kept: dict[str, Tensor] = field(default_factory=dict)
+    attention: list[Summary] = field(default_factory=list)
+    kept: Kept = field(default_factory=dict)
     tiles: dict[str, Tile] = field(default_factory=dict)
 
     def tiles_in_order(self) -> list[Tile]:
         return [self.tiles.get(r.key) or refused(r, "This stage did not run for this input.") for r in self.requests]
 
-    def take_kept(self, kept: dict[str, Tensor], options: Options, trace: Trace) -> None:
-        """Answer the requests from tensors kept earlier."""
+    def take_kept(self, kept: Kept, options: Options, trace: Trace) -> None:
+        """Answer the requests from what was kept earlier."""
         self.kept = kept
         for request in self.requests:
-            tensor = kept.get(request.leaf)
-            if tensor is None:
-                self.tiles[request.key] = refused(request, f"{request.stage} has no leaf {request.leaf!r}.")
+            found = kept.get(request.leaf)
+            if found is None:
+                tile = refused(request, f"{request.stage} has no leaf {request.leaf!r}.")
+            elif isinstance(found, Tensor):
+                tile = cut(found, axes_of(self.stage, found, options, trace), request)
             else:
-                self.tiles[request.key] = cut(tensor, axes_of(self.stage, tensor, options, trace), request)
+                tile = cut_weights(found, request)
+            self.tiles[request.key] = tile
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +105,9 @@ def capture_stages(
 ) -> Captured:
     """Fills the wishes. Raises what the model raises, unless the first pass was let through with an error too."""
     trace = recorded.trace
-    taker = _Taker(options, trace)
-    taps = tuple(_tap(wish, taker, trace) for wish in wishes if wish.stage.kind == "call" and wish.stage.leaves)
+    taker = _Taker(options, trace, inputs)
+    stages = [wish for wish in wishes if wish.stage.kind == "call"]
+    taps = tuple(_tap(wish, taker, trace) for wish in stages if "outputs" in wish.parts and wish.stage.leaves)
     given = [wish for wish in wishes if wish.stage.kind == "input"]
     results = [wish for wish in wishes if wish.stage.kind == "output"]
     plan = Plan(
@@ -96,15 +115,41 @@ def capture_stages(
         inputs=_input_taker(given, taker, inputs) if given else None,
         output=_output_taker(results, taker) if results else None,
         written=recorded.written,
+        attention=_looking([wish for wish in stages if "attention" in wish.parts], taker, recorded),
     )
-    _warn_of_unfused(model, taps)
-    done = capture(model, inputs, recorded.conditions, plan)
+    warn_of_unfused(model, taps)
+    done = capture_apart(model, inputs, recorded.conditions, plan)
     if done.error is not None and recorded.error is None:
         raise done.error
     for wish in wishes:
+        wish.summaries += wish.attention
         if wish.keep:
             wish.take_kept(wish.kept, options, trace)
     return Captured(done.seconds, recorded.error is None and _strayed(done, trace))
+
+
+def summarise_kept(kept: Sequence[tuple[Wish, Kept]], inputs: Inputs, recorded: Recorded, options: Options) -> None:
+    """Fills wishes for summaries from what an earlier pass on the same inputs kept, without running the model."""
+    taker = _Taker(options, recorded.trace, inputs)
+    for wish, leaves_of_stage in kept:
+        taker.summarise(wish, [(path, found) for path, found in leaves_of_stage.items() if isinstance(found, Tensor)])
+
+
+def part_of(recorded: Recorded, stage: Stage, leaf: str) -> Part:
+    """What a wish for this leaf must ask for."""
+    sites = sites_of(recorded.trace, recorded.attention, [stage]).get(str(stage.id), ())
+    return "attention" if any(site.has(leaf) for site in sites) else "outputs"
+
+
+def tensor_of(found: Tensor | Weights, options: Options) -> Tensor:
+    """A copy of what was kept, as a whole tensor."""
+    return found.clone() if isinstance(found, Tensor) else whole_weights(found, torch.device(options.capture_device))
+
+
+def kept_bytes(kept: Kept) -> int:
+    """Sparse tensors and the like are not counted."""
+    tensors = [t for found in kept.values() for t in ([found] if isinstance(found, Tensor) else found.tensors)]
+    return sum(t.numel() * t.element_size() for t in tensors if t.layout == torch.strided)
 
 
 def axes_of(stage: Stage, tensor: Tensor, options: Options, trace: Trace) -> Axes:
@@ -141,6 +186,14 @@ def shown_channels(summary: Summary) -> tuple[int, ...] | None:
             return None
 
 
+def channels_of(summary: Summary) -> tuple[int | None, ...]:
+    """What to ask for to have every value of a leaf: its channels, or None for the only plane."""
+    names, shape = summary.axes.names, summary.spec.shape
+    if summary.axes.kind in ("image", "attention") and "channel" in names:
+        return tuple(range(shape[names.index("channel")]))
+    return (None,)
+
+
 def pinned_to(pin: Summary | None, summary: Summary) -> Summary:
     """`summary` with the colours, and the order of the channels, of `pin`."""
     if pin is None:
@@ -154,21 +207,47 @@ def pinned_to(pin: Summary | None, summary: Summary) -> Summary:
 class _Taker:
     """Reduces, or keeps, the leaves that a stage gives out. Runs inside the forward."""
 
-    def __init__(self, options: Options, trace: Trace) -> None:
+    def __init__(self, options: Options, trace: Trace, inputs: Inputs) -> None:
         self._options = options
         self._trace = trace
+        self._inputs = inputs
         self._device = torch.device(options.capture_device)
 
     def take(self, wish: Wish, found: Sequence[tuple[str, Tensor]]) -> None:
         if wish.keep:
-            wish.kept = {path: _copy(tensor, self._device) for path, tensor in found}
-            return
+            self._keep(wish, found)
+        if wish.summed or not wish.keep:
+            self.summarise(wish, found)
+
+    def summarise(self, wish: Wish, found: Sequence[tuple[str, Tensor]]) -> None:
         for path, tensor in found[:_SHOWN_LEAVES]:
             axes = axes_of(wish.stage, tensor, self._options, self._trace)
             pin = wish.pins.get(path)
             channels = None if pin is None else shown_channels(pin)
             summary = reduce(tensor, axes, leaf=path, sample=wish.sample, pinned=channels)
             wish.summaries.append(self._with_meaning(wish, tensor, pinned_to(pin, summary)))
+
+    def _keep(self, wish: Wish, found: Sequence[tuple[str, Tensor]]) -> None:
+        try:
+            wish.kept = {path: _copy(tensor, self._device) for path, tensor in found}
+        except (RuntimeError, TypeError, NotImplementedError, AttributeError):
+            # A subclass may refuse to be copied: summaries do without, and must not take the forward down.
+            if not wish.summed:
+                raise
+            wish.keep = False
+
+    def take_weights(self, wish: Wish, site: Site, weights: Weights | Nothing, number: int) -> None:
+        leaf = site.leaf_of(number)
+        if number >= MOST:
+            return
+        if isinstance(weights, Nothing):
+            if not wish.keep:
+                axes = Axes((), "attention", "")
+                wish.attention.append(Summary(leaf, TensorSpec((), "", ""), axes, weights, None, None, None))
+        elif wish.keep:
+            wish.kept[leaf] = kept_copy(weights, self._device)
+        else:
+            wish.attention.append(summarise(weights, leaf=leaf, sample=wish.sample))
 
     def _with_meaning(self, wish: Wish, tensor: Tensor, summary: Summary) -> Summary:
         if isinstance(summary.picture, Nothing):
@@ -187,6 +266,9 @@ class _Taker:
                 picture = photo(tensor, summary.axes, sample=wish.sample)
         else:
             picture = None
+        if picture is None:
+            labels = labels_of(self._options.token_labels, self._inputs.tokens(wish.sample), wish.sample)
+            picture = with_labels(summary.picture, summary.axes, summary.statistics, labels) if labels else None
         return summary if picture is None else replace(summary, picture=picture)
 
     def _is_like_an_input(self, summary: Summary) -> bool:
@@ -213,6 +295,20 @@ def _tap(wish: Wish, taker: _Taker, trace: Trace) -> Tap:
     return Tap(call.path, call.index, lambda output: taker.take(wish, reachable(output)))
 
 
+def _looking(wishes: Sequence[Wish], taker: _Taker, recorded: Recorded) -> Looking | None:
+    trace = recorded.trace
+    sites = sites_of(trace, recorded.attention, [wish.stage for wish in wishes])
+    looks = tuple(
+        Look(site.path, site.index, partial(taker.take_weights, wish, site))
+        for wish in wishes
+        for site in sites.get(str(wish.stage.id), ())
+        if not wish.requests or any(site.has(request.leaf) for request in wish.requests)
+    )
+    shape = trace.inputs[0].spec.shape
+    paths = tuple(dict.fromkeys(trace.calls[call].path for call in recorded.attention))
+    return Looking(looks, paths, shape[0] if shape else None) if looks else None
+
+
 def _input_taker(given: list[Wish], taker: _Taker, inputs: Inputs) -> Callable[[Sequence[Tensor]], None]:
     paths = [path for path, _ in inputs.leaves]
 
@@ -232,21 +328,6 @@ def _output_taker(results: list[Wish], taker: _Taker) -> Callable[[Any], None]:
                 taker.take(wish, [("", found[wish.stage.path])])
 
     return take
-
-
-def _warn_of_unfused(model: nn.Module, taps: Sequence[Tap]) -> None:
-    """A hook inside of a fused layer makes torch take the unfused path there, in which padded places differ."""
-    if not taps or not torch.backends.mha.get_fastpath_enabled():
-        return
-    fused = [path for path, m in model.named_modules() if isinstance(m, nn.TransformerEncoderLayer) and not m.training]
-    inside = [t.path for t in taps if any(t.path.startswith(f"{path}.") for path in fused if path)]
-    if inside:
-        warnings.warn(
-            f"{inside[0]} lies inside nn.TransformerEncoderLayer: looking into it makes torch take the unfused path, "
-            "so values may differ from a plain run by rounding, and at padded places.",
-            PathWarning,
-            stacklevel=6,
-        )
 
 
 def _strayed(done: Pass, trace: Trace) -> bool:

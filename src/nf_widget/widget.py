@@ -4,18 +4,22 @@ the front end."""
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 import anywidget
 import traitlets
 from torch import nn
 
-from . import bundle, protocol
+from . import bundle, export, protocol
 from .errors import BusyError, OptionError
 from .flow import Flow
 from .mainthread import MainThread
 from .nested import Nested
+from .passes import channels_of
+from .records import Request, Tile
 from .session import trace
 
 if TYPE_CHECKING:
@@ -23,6 +27,11 @@ if TYPE_CHECKING:
 
     from .options import OptionWords
 
+# The traits that a saved page needs.
+_SAVED = (
+    "graph", "overview", "frame", "frame_count", "frame_labels", "sample", "sample_count", "selected", "expanded",
+    "wanted", "options", "status",
+)  # fmt: skip
 _LOG = logging.getLogger("nf_widget")
 
 
@@ -80,7 +89,7 @@ class FlowWidget(anywidget.AnyWidget):
     def from_flow(cls, flow: Flow) -> FlowWidget:
         """A widget that shows a Flow made by `trace`, without running the model again."""
         widget = cls.__new__(cls)
-        widget._begin(flow)
+        widget._begin(flow)  # noqa: SLF001 - of its own class
         return widget
 
     @property
@@ -89,6 +98,64 @@ class FlowWidget(anywidget.AnyWidget):
         if self._flow is None:
             raise BusyError("This widget is closed: make another, FlowWidget(model, x).")
         return self._flow
+
+    def save_html(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        frames: Literal["shown", "all"] | Sequence[int] = "shown",
+        detail: Sequence[str] = (),
+        limit: int = 64 * 2**20,
+    ) -> Path:
+        """Write what is shown as one file that opens anywhere: no kernel, no network. Returns its path.
+
+        `frames` are the inputs that its slider can show; `detail` the stages whose every value goes in, so that
+        zooming into them ends at exact numbers. Raises `OptionError`, before anything is written, when the file would
+        be larger than `limit` bytes or a frame is not there, and `StageError` for an unknown stage.
+        """
+        flow, sample = self.flow, self.sample
+        shown = self._frames_named(frames)
+        overviews = [protocol.encode_overview(flow.overview(frame, sample), frame, sample) for frame in shown]
+        tiles = [tile for frame in shown for stage in detail for tile in self._whole(stage, frame, sample)]
+        flow.overview(self.frame, sample)
+        state = {name: getattr(self, name) for name in _SAVED}
+        state["tiles"] = protocol.encode_tiles(tiles, seq=self.wanted["seq"])
+        text = export.page(state, overviews, script=self._esm, styles=self._css, title=flow.trace.model_name)
+        size = len(text.encode())
+        if size > limit:
+            raise OptionError(
+                f"The file would have {size / 2**20:.1f} MB, more than the limit of {limit / 2**20:.1f} MB: "
+                "save fewer frames or less detail, or give a larger limit."
+            )
+        target = Path(path)
+        target.write_text(text, encoding="utf-8")
+        return target
+
+    def _frames_named(self, frames: str | Sequence[int]) -> list[int]:
+        if frames == "shown":
+            return [self.frame]
+        if frames == "all":
+            return list(range(self.frame_count))
+        chosen = [*frames] if not isinstance(frames, str) else [frames]
+        for frame in chosen:
+            if not isinstance(frame, int) or not 0 <= frame < self.frame_count:
+                raise OptionError(f'frames holds {frame!r}: use 0 to {self.frame_count - 1}, "shown" or "all".')
+        numbers = [int(frame) for frame in chosen]
+        return numbers if self.frame in numbers else [self.frame, *numbers]
+
+    def _whole(self, stage: str, frame: int, sample: int) -> list[Tile]:
+        """Every plane of a stage's leaves."""
+        flow = self.flow
+        name = flow.stage(stage).id
+        requests = [
+            Request(
+                export.tile_key(flow.id, (frame, sample), stage, summary.leaf, channel),
+                frame, sample, name, summary.leaf, channel,
+            )
+            for summary in flow.overview(frame, sample)[name]
+            for channel in channels_of(summary)
+        ]  # fmt: skip
+        return flow.tiles(requests)
 
     def close(self) -> None:
         """Free everything: the front end's views, the observers, and the hold on the model."""
@@ -112,6 +179,8 @@ class FlowWidget(anywidget.AnyWidget):
         self._unfit: set[int] = set()
         self._main = MainThread()
         sample = min(flow.options.sample, flow.sample_count - 1)
+        # What the pictures are of; None where they must be made anew.
+        self._shown: tuple[int, int] | None = (0, sample)
         super().__init__(
             _esm=script.read_text(encoding="utf-8"),
             _css=styles.read_text(encoding="utf-8"),
@@ -130,6 +199,7 @@ class FlowWidget(anywidget.AnyWidget):
         self.observe(self._on_wanted, names=["wanted"])
         self.observe(self._on_place, names=["frame", "sample"])
         self.observe(self._on_expanded, names=["expanded"])
+        self.observe(self._on_options, names=["options"])
 
     @traitlets.validate("frame")
     def _valid_frame(self, proposal: Any) -> int:
@@ -175,6 +245,9 @@ class FlowWidget(anywidget.AnyWidget):
         """A place that was seen before is shown at once, from any thread; another one by the main thread."""
         if change["name"] == "frame":
             self._direction = 1 if change["new"] > change["old"] else -1
+        self._ask_for_place()
+
+    def _ask_for_place(self) -> None:
         if self._flow is None or self._main is None:
             return
         if self._flow.has_overview(self.frame, self.sample):
@@ -182,10 +255,18 @@ class FlowWidget(anywidget.AnyWidget):
         else:
             self._main.post(self._serve_place)
 
+    def _on_options(self, change: Any) -> None:
+        holds = [(o.get("hold_channels", True), o.get("hold_colours", True)) for o in (change["old"], change["new"])]
+        if holds[0] != holds[1] and self._flow is not None:
+            channels, colours = holds[1]
+            self._flow.hold(channels=bool(channels), colours=bool(colours))
+            self._shown = None
+            self._ask_for_place()
+
     def _serve_place(self) -> None:
         """The place that is wanted now, whatever was asked for before."""
         frame, sample = self.frame, self.sample
-        if (self.overview.get("frame"), self.overview.get("sample")) == (frame, sample):
+        if self._shown == (frame, sample):
             return
         if not self.flow.has_overview(frame, sample):
             self._say("busy", "running the model")
@@ -194,14 +275,25 @@ class FlowWidget(anywidget.AnyWidget):
         except Exception as error:  # noqa: BLE001
             self._unfit.add(frame)
             self._say_error(error, state="stale")
+            self._follow_count()
             return
+        self._shown = (frame, sample)
         with self.hold_sync():
             if self.flow.id != self.graph["trace"]:  # this frame takes another path through the model
                 self.graph = self._encoded_graph()
             self.overview = protocol.encode_overview(overview, frame=frame, sample=sample)
+        self._follow_count()
         self._say("idle")
         if self._main is not None and not self._main.immediate:
             self._main.post(self._prefetch)
+
+    def _follow_count(self) -> None:
+        """An iterator turns out longer while it is read, or shorter than promised: then its last frame is shown."""
+        count = self.flow.frame_count
+        if count != self.frame_count:
+            self.frame_count = count
+        if self.frame >= count:
+            self.frame = count - 1
 
     def _prefetch(self) -> None:
         """When nothing else is wanted: the neighbours of this frame, the next one in the direction of travel first."""
