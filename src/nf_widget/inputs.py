@@ -17,11 +17,19 @@ from .nested import Nested, leaves, replace, working_copy
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """Arguments on the model's device. `leaves` are (path, tensor); a path starts with the argument's name."""
+    """Arguments on the model's device. `leaves` are (path, tensor); a path starts with the argument's name.
+
+    `encodings`: what a tokenizer says about each sample, where the input came from one.
+    """
 
     args: tuple[Nested, ...]
     kwargs: dict[str, Nested]
     leaves: tuple[tuple[str, Tensor], ...]
+    encodings: tuple[Any, ...] = ()
+
+    def tokens(self, sample: int) -> tuple[str, ...]:
+        """The tokenizer's strings for one sample; empty without a tokenizer."""
+        return tuple(map(str, self.encodings[sample].tokens)) if sample < len(self.encodings) else ()
 
     def fresh(self) -> tuple[tuple[Nested, ...], dict[str, Nested], tuple[Tensor, ...]]:
         """Arguments that a forward may write to, and their tensor leaves in the order of `leaves`.
@@ -74,7 +82,9 @@ def normalise(model: nn.Module, x: Nested, kwargs: Mapping[str, Nested] | None) 
             f"No tensor among the inputs ({given}): pass what the model's forward takes, e.g. a tensor, "
             "a tuple of positional arguments, or a dict of keywords."
         )
-    return Inputs(args, keywords, named)
+    # A fast tokenizer of Hugging Face returns a mapping that knows its tokens.
+    encodings = getattr(x, "encodings", None) or ()
+    return Inputs(args, keywords, named, tuple(encodings) if isinstance(encodings, (list, tuple)) else ())
 
 
 def _arguments(model: nn.Module, x: Nested, kwargs: dict[str, Nested]) -> tuple[tuple[Nested, ...], dict[str, Nested]]:

@@ -34,6 +34,7 @@ class Options:
     capture_device: str | torch.device = "cpu"
     capture_budget: int = 256 * 2**20
     attention: bool = True
+    token_labels: Sequence[str] | Sequence[Sequence[str]] | None = None
     training: TrainingMode = "eval"
     errors: ErrorsOption = "raise"
 
@@ -72,6 +73,7 @@ class OptionWords(TypedDict, total=False):
     capture_device: str | torch.device
     capture_budget: int
     attention: bool
+    token_labels: Sequence[str] | Sequence[Sequence[str]] | None
     training: TrainingMode
     errors: ErrorsOption
 

@@ -11,20 +11,22 @@ from torch import nn
 from .errors import TopologyWarning, ValuesWarning
 from .inputs import Inputs, model_device
 from .options import Options
-from .records import Note, Trace
+from .records import CallId, Note, Trace
 from .running import Conditions, needs_grad, record_conditions
+from .sites import attention_calls
 from .tracing.record import Recording, record, record_calls
 
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
     """A trace, the conditions that it was made under, the parameters that the forward writes to, and the exception
-    that ended it, which only `errors="show"` lets through."""
+    that ended it, which only `errors="show"` lets through. `attention`: the calls that compute attention."""
 
     trace: Trace
     conditions: Conditions
     written: tuple[str, ...]
     error: BaseException | None
+    attention: tuple[CallId, ...] = ()
 
 
 def record_model(model: nn.Module, inputs: Inputs, options: Options) -> Recorded:
@@ -44,7 +46,8 @@ def record_model(model: nn.Module, inputs: Inputs, options: Options) -> Recorded
             ValuesWarning,
             stacklevel=5,
         )
-    return Recorded(recording.trace, conditions, recording.written, recording.error)
+    attention = attention_calls(recording.trace) if options.attention else ()
+    return Recorded(recording.trace, conditions, recording.written, recording.error, attention)
 
 
 def _second_chance(

@@ -20,6 +20,8 @@ from torch.nn.modules.module import register_module_forward_hook
 from nf_widget.inputs import Inputs
 from nf_widget.running import Conditions, borrowed, run, without_stopping
 
+from .attention import AttentionTracer, Looking
+
 
 @dataclass(frozen=True, slots=True)
 class Tap:
@@ -35,13 +37,15 @@ class Tap:
 class Plan:
     """What a pass is to take. `inputs` gets the input leaves before the forward, `output` the result after it.
 
-    Without `output`, the forward ends as soon as the last tap has been served.
+    With `attention`, torch functions are watched too, which switches torch's fused paths off. Without `output`, the
+    forward ends as soon as the last tap and the last look have been served.
     """
 
     taps: tuple[Tap, ...] = ()
     inputs: Callable[[Sequence[Tensor]], None] | None = None
     output: Callable[[Any], None] | None = None
     written: tuple[str, ...] = ()
+    attention: Looking | None = None
 
 
 @dataclass(slots=True)
@@ -68,7 +72,7 @@ def capture(model: nn.Module, inputs: Inputs, conditions: Conditions, plan: Plan
         if plan.inputs is not None:
             with _aside(conditions):
                 plan.inputs(tensors)
-        if not plan.taps and plan.output is None:
+        if not plan.taps and plan.output is None and plan.attention is None:
             return done
         watch = _Watch(plan, conditions)
         stack.enter_context(watch.on(model))
@@ -93,7 +97,15 @@ class _Watch:
         self._paths = list(dict.fromkeys(tap.path for tap in plan.taps))
         self._stops = plan.output is None
         self._counts: dict[str, int] = defaultdict(int)
-        self.spent = 0.0
+        self._spent = 0.0
+        self._tracer: AttentionTracer | None = None
+        if plan.attention is not None:
+            self._tracer = AttentionTracer(plan.attention, lambda: _aside(conditions), self._stop_if_done)
+
+    @property
+    def spent(self) -> float:
+        """Seconds that were ours."""
+        return self._spent + (0.0 if self._tracer is None else self._tracer.spent)
 
     def missed(self) -> list[Tap]:
         return list(self._open.values())
@@ -118,6 +130,8 @@ class _Watch:
             if scripted:
                 handle = register_module_forward_hook(self._scripted_hook(scripted))
                 stack.callback(handle.remove)
+            if self._tracer is not None:
+                stack.enter_context(self._tracer.on(model))
             yield
 
     def _hook(self, path: str) -> Callable[[nn.Module, Any, Any], None]:
@@ -161,8 +175,12 @@ class _Watch:
         start = _now(self._conditions)
         with _aside(self._conditions):
             tap.take(output)
-        self.spent += _now(self._conditions) - start
-        without_stopping(lambda: self._stops and not self._open)
+        self._spent += _now(self._conditions) - start
+        self._stop_if_done()
+
+    def _stop_if_done(self) -> None:
+        looked = self._tracer is None or self._tracer.done
+        without_stopping(lambda: self._stops and not self._open and looked)
 
 
 def _hooked(module: nn.Module) -> bool:

@@ -1,0 +1,54 @@
+"""torch's fused paths for transformers, which hooks and active modes switch off, and other values may then come out."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+
+import torch
+from torch import nn
+
+from nf_widget.inputs import Inputs
+from nf_widget.running import Conditions
+
+from ..errors import PathWarning
+from .run import Pass, Plan, Tap, capture
+
+_FUSED = (nn.TransformerEncoder, nn.TransformerEncoderLayer, nn.MultiheadAttention)
+
+
+def capture_apart(model: nn.Module, inputs: Inputs, conditions: Conditions, plan: Plan) -> Pass:
+    """`capture`, where looking at attention must not change what is shown: if it switches a fused path off, the
+    attention is looked at in a pass of its own. An exception of that pass is no exception of the model."""
+    if plan.attention is None or not _has_fused_path(model):
+        return capture(model, inputs, conditions, plan)
+    done = capture(model, inputs, conditions, replace(plan, attention=None))
+    looked = capture(model, inputs, conditions, Plan(written=plan.written, attention=plan.attention))
+    if looked.error is not None and done.error is None:
+        warnings.warn(
+            "No attention is shown, since the model raises without its fused path: "
+            f"{type(looked.error).__name__}: {looked.error}",
+            PathWarning,
+            stacklevel=6,
+        )
+    return done
+
+
+def warn_of_unfused(model: nn.Module, taps: Sequence[Tap]) -> None:
+    """A hook inside of a fused layer makes torch take the unfused path there, in which padded places differ."""
+    if not taps or not torch.backends.mha.get_fastpath_enabled():
+        return
+    fused = [path for path, m in model.named_modules() if isinstance(m, nn.TransformerEncoderLayer) and not m.training]
+    inside = [t.path for t in taps if any(t.path.startswith(f"{path}.") for path in fused if path)]
+    if inside:
+        warnings.warn(
+            f"{inside[0]} lies inside nn.TransformerEncoderLayer: looking into it makes torch take the unfused path, "
+            "so values may differ from a plain run by rounding, and at padded places.",
+            PathWarning,
+            stacklevel=6,
+        )
+
+
+def _has_fused_path(model: nn.Module) -> bool:
+    return torch.backends.mha.get_fastpath_enabled() and any(isinstance(m, _FUSED) for m in model.modules())

@@ -1,0 +1,237 @@
+"""Attention weights -> Summary, tile or tensor. Of long sequences, a few queries at a time, never the whole."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+from torch.nn.functional import adaptive_avg_pool1d
+
+from ..records import Axes, Histogram, Nothing, Request, Statistics, Summary, Tile
+from .detail import RefusedError, bounds, chosen, tile_of
+from .distribution import BINS
+from .pictures import feature_maps, fit
+from .reducers import reduce
+from .values import plainly
+from .weights import Head, Weights
+
+# Weights of one sample up to here are made at once, 32 MB; of more, so many at a time.
+_WHOLE = 1 << 23
+_LIMIT = 1 << 20
+# Pooled maps are no larger than this along an edge.
+_EDGE = 40
+# Weights are counted by the upper bits of their float32 pattern: bins of 0.05 % of a weight, whatever its size.
+_SHIFT = 12
+_CODES = (0x3F800000 >> _SHIFT) + 2
+_LOW, _HIGH = 0.01, 0.99
+
+FAULTS = (RuntimeError, TypeError, ValueError, NotImplementedError, AttributeError, IndexError, KeyError)
+
+
+def summarise(weights: Weights, *, leaf: str, sample: int = 0, whole: int = _WHOLE) -> Summary:
+    """One sample: a map for each head. Up to `whole` weights are looked at together, more of them chunk by chunk."""
+    spec, layout = weights.spec, weights.layout
+    with plainly():
+        try:
+            first = weights.head(sample, 0)
+            if layout.items * first.queries * first.keys > whole:
+                return _swept(weights, leaf, sample)
+            heads = [_rows(weights.head(sample, item)) for item in range(layout.items)]
+            axes = Axes(("head", "query", "key"), "attention", "")
+            found = reduce(torch.stack(heads), axes, leaf=leaf)
+        except FAULTS as error:
+            reason = f"The attention weights cannot be had: {(str(error).splitlines() or [''])[0]}"
+            return Summary(leaf, spec, layout.axes, Nothing(reason), None, None, None)
+    return _scaled(replace(found, spec=spec, axes=layout.axes))
+
+
+def cut_weights(weights: Weights, request: Request) -> Tile:
+    """The weights that `request` names: `channel` is the head. Never raises for a request."""
+    with plainly():
+        try:
+            item = chosen(request, weights.layout.items, "head")
+            head = weights.head(request.sample, item)
+            top, left, bottom, right = bounds(request.region, head.queries, head.keys)
+            size = request.size
+            if size is None or (bottom - top <= size[0] and right - left <= size[1]):
+                return tile_of(request.key, _rows(head, top, bottom, (left, right)), exact=True)
+            if min(size) < 1:
+                raise RefusedError(f"A picture of {size[0]} by {size[1]} holds nothing.")
+            pool = _Pool(min(size[0], bottom - top), min(size[1], right - left), bottom - top)
+            for start, rows in _chunks(head, top, bottom):
+                pool.add(start - top, rows[:, left:right])
+            return tile_of(request.key, pool.means(), exact=False)
+        except RefusedError as refusal:
+            reason = str(refusal)
+        except FAULTS as error:
+            reason = (str(error).splitlines() or [""])[0]
+    return Tile(request.key, np.zeros((0, 0), np.float32), math.nan, math.nan, math.nan, exact=False, error=reason)
+
+
+def whole_weights(weights: Weights, device: torch.device) -> Tensor:
+    """All of them, in the shape of their spec, or nested where samples differ."""
+    layout = weights.layout
+    with plainly():
+        samples = [
+            torch.stack([_rows(weights.head(sample, item)).to(device) for item in range(layout.items)])
+            for sample in range(layout.samples)
+        ]
+        if len({sample.shape for sample in samples}) > 1:
+            return torch.nested.as_nested_tensor(samples)
+        return torch.stack(samples).reshape(layout.shape)
+
+
+def kept_copy(weights: Weights, device: torch.device) -> Weights:
+    """A copy that no later op of the forward writes to. A tensor that is used twice is copied once."""
+    copies: dict[int, Tensor] = {}
+
+    def move(tensor: Tensor) -> Tensor:
+        if id(tensor) not in copies:
+            copies[id(tensor)] = tensor.detach().to(device, copy=True)
+        return copies[id(tensor)]
+
+    with plainly():
+        return weights.moved(move)
+
+
+def _chunks(head: Head, start: int, stop: int) -> Iterator[tuple[int, Tensor]]:
+    step = max(1, _LIMIT // head.keys)
+    for first in range(start, stop, step):
+        yield first, head.rows(first, min(first + step, stop))
+
+
+def _rows(head: Head, start: int = 0, stop: int | None = None, columns: tuple[int, int] | None = None) -> Tensor:
+    part = slice(*columns) if columns else slice(None)
+    chunks = [rows[:, part] for _, rows in _chunks(head, start, head.queries if stop is None else stop)]
+    return chunks[0] if len(chunks) == 1 else torch.cat(chunks)
+
+
+def _scaled(summary: Summary) -> Summary:
+    """Codes reach from 0 to the largest weight: what stands out is what attention is about."""
+    stats = summary.statistics
+    high = stats.maximum if stats is not None and stats.maximum > 0 else 1.0
+    return replace(summary, scale=(0.0, high))
+
+
+def _swept(weights: Weights, leaf: str, sample: int) -> Summary:
+    layout = weights.layout
+    first = weights.head(sample, 0)
+    size = (first.queries, first.keys)
+    rows, columns = fit(size, _EDGE)
+    tally = _Tally(1 / first.keys)
+    maps = []
+    for item in range(layout.items):
+        head = weights.head(sample, item)
+        pool = _Pool(rows, columns, head.queries)
+        for start, chunk in _chunks(head, 0, head.queries):
+            tally.add(chunk)
+            pool.add(start, chunk)
+        maps.append(pool.means())
+    picture = feature_maps(torch.stack(maps), range(layout.items), limit=_LIMIT)
+    picture = replace(picture, size=size, pooled=True)
+    stats, histogram = tally.statistics()
+    return _scaled(Summary(leaf, weights.spec, layout.axes, picture, stats, histogram, None))
+
+
+class _Pool:
+    """Area means of a matrix that comes a few rows at a time."""
+
+    def __init__(self, rows: int, columns: int, height: int) -> None:
+        self._columns = columns
+        self._first = torch.arange(rows) * height // rows
+        self._last = -(-(torch.arange(rows) + 1) * height // rows)
+        self._sums: Tensor | None = None
+
+    def add(self, start: int, chunk: Tensor) -> None:
+        narrow = adaptive_avg_pool1d(chunk.unsqueeze(0), self._columns)[0]
+        places = torch.arange(start, start + len(chunk))
+        inside = (places >= self._first[:, None]) & (places < self._last[:, None])
+        share = inside.to(chunk.dtype) / (self._last - self._first)[:, None]
+        part = share.to(chunk.device) @ narrow
+        self._sums = part if self._sums is None else self._sums + part
+
+    def means(self) -> Tensor:
+        assert self._sums is not None  # noqa: S101 - a head has at least one query
+        return self._sums
+
+
+@dataclass(slots=True)
+class _Tally:
+    """Statistics of weights that come a few at a time. `centre` is about their mean: it keeps the variance exact."""
+
+    centre: float
+    count: int = 0
+    nan: int = 0
+    zeros: int = 0
+    total: float = 0.0
+    squares: float = 0.0
+    low: float = math.inf
+    high: float = -math.inf
+    codes: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(_CODES, np.int64))
+
+    def add(self, chunk: Tensor) -> None:
+        values = chunk.flatten()
+        bad = int(values.isnan().sum())
+        if bad:
+            values = values[~values.isnan()]
+        self.nan += bad
+        self.count += values.numel()
+        if not values.numel():
+            return
+        off = values - self.centre
+        sums = torch.stack([off.sum(), off.square().sum(), values.min(), values.max()]).tolist()
+        self.total, self.squares = self.total + sums[0], self.squares + sums[1]
+        self.low, self.high = min(self.low, sums[2]), max(self.high, sums[3])
+        self.zeros += int((values == 0).sum())
+        codes = values.to(torch.float32).view(torch.int32) >> _SHIFT
+        self.codes += torch.bincount(codes.clamp_(0, _CODES - 1), minlength=_CODES).cpu().numpy()
+
+    def statistics(self) -> tuple[Statistics, Histogram | None]:
+        size = self.count + self.nan
+        if not self.count:
+            return Statistics(size, *(math.nan,) * 4, 0.0, 0.0, self.nan, 0, math.nan, math.nan), None
+        shift = self.total / self.count
+        std = math.sqrt(max(0.0, self.squares / self.count - shift**2))
+        quantile = self._quantiles()
+        stats = Statistics(
+            count=size,
+            minimum=self.low,
+            maximum=self.high,
+            mean=self.centre + shift,
+            std=std,
+            zeros=self.zeros / size,
+            negatives=0.0,
+            nan=self.nan,
+            inf=0,
+            low=quantile(_LOW),
+            high=quantile(_HIGH),
+        )
+        return stats, self._histogram()
+
+    def _values(self) -> npt.NDArray[np.float64]:
+        """The middle of each code's weights."""
+        bits = (np.arange(_CODES, dtype=np.int32) << _SHIFT) + (1 << (_SHIFT - 1))
+        values: npt.NDArray[np.float64] = bits.view(np.float32).astype(np.float64)
+        return np.clip(values, self.low, self.high)
+
+    def _quantiles(self) -> Callable[[float], float]:
+        below, values = self.codes.cumsum(), self._values()
+
+        def quantile(share: float) -> float:
+            if share * self.count <= self.zeros:
+                return 0.0
+            return float(values[int(below.searchsorted(share * below[-1]))])
+
+        return quantile
+
+    def _histogram(self) -> Histogram:
+        low, high = self.low, self.high
+        if high == low:
+            low, high = low - 0.5, high + 0.5
+        counts, _ = np.histogram(self._values(), BINS, (low, high), weights=self.codes)
+        return Histogram(low, high, np.minimum(counts, np.iinfo(np.int32).max).astype(np.int32))

@@ -1,0 +1,291 @@
+"""Attention weights that can be had row by row, from what the model's attention was given, without ever being whole."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+
+from ..records import Axes, AxisName, TensorSpec
+
+# Since torch 2.5 a query that may look nowhere gets zeros from the fused function, and not NaN.
+SAFE = hasattr(torch.ops.aten, "_safe_softmax")
+_UNSEEN = -math.inf
+
+Move = Callable[[Tensor], Tensor]
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The weights of one head for one sample. `rows(start, stop)`: `[stop - start, keys]`, float32 or float64."""
+
+    queries: int
+    keys: int
+    rows: Callable[[int, int], Tensor]
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """`names` and `shape` of the weights, of which the last two are query and key; `batch` says whether the first is
+    the sample. `lead` is what the leading dimensions are in memory: heads may be folded into the batch."""
+
+    names: tuple[AxisName, ...]
+    shape: tuple[int, ...]
+    lead: tuple[int, ...]
+
+    @property
+    def batched(self) -> bool:
+        return self.names[:1] == ("batch",)
+
+    @property
+    def samples(self) -> int:
+        return self.shape[0] if self.batched else 1
+
+    @property
+    def items(self) -> int:
+        """Heads of one sample; of all windows, where the sample was cut into windows."""
+        return math.prod(self.shape[int(self.batched) : -2])
+
+    @property
+    def axes(self) -> Axes:
+        return Axes(self.names, "attention", "known: the weights of an attention")
+
+    def index(self, sample: int, item: int) -> tuple[int, ...]:
+        """Place along `lead`. A batch of one is shared by all samples. Raises `IndexError`."""
+        if not 0 <= item < self.items:
+            raise IndexError(f"There is no head {item}: there are {self.items}.")
+        at = sample if self.samples > 1 else 0
+        if not 0 <= at < self.samples:
+            raise IndexError(f"There is no sample {sample} in a batch of {self.samples}.")
+        flat = at * self.items + item
+        places = []
+        for size in reversed(self.lead):
+            places.append(flat % size)
+            flat //= size
+        return tuple(reversed(places))
+
+
+class Weights(Protocol):
+    """The attention weights of one call."""
+
+    @property
+    def layout(self) -> Layout: ...
+
+    @property
+    def spec(self) -> TensorSpec: ...
+
+    @property
+    def tensors(self) -> Sequence[Tensor]:
+        """What they are made from."""
+
+    def head(self, sample: int, item: int) -> Head:
+        """Raises `IndexError`."""
+
+    def moved(self, move: Move) -> Weights:
+        """The same from other copies of `tensors`."""
+
+
+def laid_out(lead: Sequence[int], queries: int, keys: int, batch: int | None) -> Layout:
+    """Names for the leading dimensions of weights: `batch` is the model's batch size, None when it is not known.
+
+    The first dimension is cut into samples and what each was folded with: heads where it is the only one, else windows.
+    """
+    first, rest = (lead[0], tuple(lead[1:])) if lead else (1, ())
+    shape: tuple[int, ...]
+    names: tuple[AxisName, ...]
+    if not lead:
+        names, shape = ("head",), (1,)
+    elif batch is None or first % batch:
+        names, shape = (("batch", *_others(rest)), tuple(lead)) if rest else (("head",), tuple(lead))
+    elif not rest:
+        names, shape = ("batch", "head"), (batch, first // batch)
+    elif first == batch:
+        names, shape = ("batch", *_others(rest)), tuple(lead)
+    else:
+        names, shape = ("batch", "other", *_others(rest)), (batch, first // batch, *rest)
+    return Layout((*names, "query", "key"), (*shape, queries, keys), tuple(lead))
+
+
+def _others(rest: Sequence[int]) -> tuple[AxisName, ...]:
+    other: AxisName = "other"
+    return (*(other for _ in rest[1:]), "head")
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """The model made them itself: `[..., query, key]`."""
+
+    values: Tensor
+    layout: Layout
+
+    @property
+    def spec(self) -> TensorSpec:
+        return spec_for(self.layout, self.values)
+
+    @property
+    def tensors(self) -> Sequence[Tensor]:
+        return (self.values,)
+
+    def head(self, sample: int, item: int) -> Head:
+        plane = self.values[self.layout.index(sample, item)]
+        return Head(plane.shape[0], plane.shape[1], lambda start, stop: plane[start:stop].to(wide(plane.dtype)))
+
+    def moved(self, move: Move) -> Weights:
+        return Made(move(self.values), self.layout)
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """Softmax of scaled products. `query: [..., query, feature]`, `key: [..., key, feature]`, whose leading dimensions
+    may be 1, or, for grouped queries, a part of the heads. `mask` is boolean (True takes part) or is added.
+
+    With `causal`, query i sees the keys up to i + `causal`.
+    """
+
+    query: Tensor
+    key: Tensor
+    mask: Tensor | None
+    causal: int | None
+    scale: float
+    layout: Layout
+
+    @property
+    def spec(self) -> TensorSpec:
+        return spec_for(self.layout, self.query)
+
+    @property
+    def tensors(self) -> Sequence[Tensor]:
+        return [self.query, self.key, *([] if self.mask is None else [self.mask])]
+
+    def head(self, sample: int, item: int) -> Head:
+        place = self.layout.index(sample, item)
+        lead = self.layout.lead
+        masks = [] if self.mask is None else [_plane(self.mask, place, lead)]
+        query, key = _plane(self.query, place, lead), _plane(self.key, place, lead)
+        return product(query, key, masks, causal=self.causal, scale=self.scale, safe=SAFE)
+
+    def moved(self, move: Move) -> Weights:
+        mask = None if self.mask is None else move(self.mask)
+        return Product(move(self.query), move(self.key), mask, self.causal, self.scale, self.layout)
+
+
+@dataclass(frozen=True, slots=True)
+class Ragged:
+    """Nested tensors: the samples differ in how many queries and keys they have."""
+
+    parts: tuple[Weights, ...]
+
+    @property
+    def layout(self) -> Layout:
+        """Of the largest sample."""
+        shapes = [part.layout.shape for part in self.parts]
+        shape = (len(shapes), *(max(sizes) for sizes in zip(*shapes, strict=True)))
+        return Layout(("batch", *self.parts[0].layout.names), shape, shape[:-2])
+
+    @property
+    def spec(self) -> TensorSpec:
+        first = self.parts[0].spec
+        return TensorSpec(self.layout.shape, first.dtype, first.device)
+
+    @property
+    def tensors(self) -> Sequence[Tensor]:
+        return [tensor for part in self.parts for tensor in part.tensors]
+
+    def head(self, sample: int, item: int) -> Head:
+        if not 0 <= sample < len(self.parts):
+            raise IndexError(f"There is no sample {sample} in a batch of {len(self.parts)}.")
+        return self.parts[sample].head(0, item)
+
+    def moved(self, move: Move) -> Weights:
+        return Ragged(tuple(part.moved(move) for part in self.parts))
+
+
+def product(
+    query: Tensor,
+    key: Tensor,
+    masks: Sequence[Tensor],
+    *,
+    causal: int | None,
+    scale: float,
+    safe: bool,
+    hides: bool = False,
+) -> Head:
+    """`query: [query, feature]`, `key: [key, feature]`, `masks: [query or 1, key or 1]`.
+
+    True in a boolean mask takes part, or, with `hides`, does not; others are added. `safe`: queries that see nothing
+    have weights of 0.
+    """
+    dtype = wide(query.dtype)
+    keys = key.to(dtype)
+
+    def rows(start: int, stop: int) -> Tensor:
+        logits = (query[start:stop].to(dtype) * scale) @ keys.T
+        for mask in masks:
+            part = mask if mask.shape[0] == 1 else mask[start:stop]
+            if part.dtype == torch.bool:
+                logits.masked_fill_(part if hides else ~part, _UNSEEN)
+            else:
+                logits.add_(part)
+        if causal is not None:
+            last = torch.arange(start + causal, stop + causal, device=logits.device)
+            places = torch.arange(len(keys), device=logits.device)
+            logits.masked_fill_(places > last[:, None], _UNSEEN)
+        blind = (logits.amax(1, keepdim=True) == _UNSEEN) if safe else None
+        weights = logits.softmax(1)
+        return weights if blind is None else weights.masked_fill_(blind, 0)
+
+    return Head(len(query), len(keys), rows)
+
+
+def _plane(tensor: Tensor, place: Sequence[int], lead: Sequence[int]) -> Tensor:
+    """The last two dimensions at a place of `lead`: dimensions are matched from the right, as in broadcasting, and
+    where there are fewer than `lead` says, neighbours share one."""
+    if tensor.ndim == 1:
+        return tensor.unsqueeze(0)
+    own = tensor.shape[:-2]
+    where = place[len(place) - len(own) :]
+    whole = lead[len(lead) - len(own) :]
+    return tensor[tuple(at * size // full for at, size, full in zip(where, own, whole, strict=True))]
+
+
+def wide(dtype: torch.dtype) -> torch.dtype:
+    """What weights are computed in."""
+    return torch.promote_types(dtype, torch.float32)
+
+
+def spec_for(layout: Layout, tensor: Tensor) -> TensorSpec:
+    """Of weights that are computed from `tensor`."""
+    return TensorSpec(layout.shape, str(wide(tensor.dtype)).removeprefix("torch."), str(tensor.device))
+
+
+def given_to_product(  # noqa: PLR0913, PLR0917 - the signature of `F.scaled_dot_product_attention`
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,  # noqa: ARG001
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,  # noqa: ARG001
+    is_causal: bool = False,  # noqa: FBT001, FBT002
+    *,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+    batch: int | None = None,
+) -> Weights:
+    """What a call of `F.scaled_dot_product_attention` weighs with."""
+    if query.is_nested:
+        pairs = zip(query.unbind(), key.unbind(), strict=True)
+        rest: dict[str, Any] = {"is_causal": is_causal, "scale": scale, "enable_gqa": enable_gqa}
+        return Ragged(tuple(given_to_product(q, k, k, attn_mask, **rest) for q, k in pairs))
+    causal = 0 if is_causal else None
+    lower_right = getattr(attn_mask, "variant", None)
+    if lower_right is not None:  # torch.nn.attention.bias.CausalBias: a mask that is not there
+        causal = key.shape[-2] - query.shape[-2] if lower_right.name == "LOWER_RIGHT" else 0
+        attn_mask = None
+    lead = tuple(query.shape[:-2]) if enable_gqa else tuple(torch.broadcast_shapes(query.shape[:-2], key.shape[:-2]))
+    layout = laid_out(lead, query.shape[-2], key.shape[-2], batch)
+    factor = query.shape[-1] ** -0.5 if scale is None else scale
+    mask = attn_mask.unsqueeze(0) if attn_mask is not None and attn_mask.ndim == 1 else attn_mask
+    return Product(query, key, mask, causal, factor, layout)
