@@ -218,6 +218,9 @@ export interface Options {
   readonly channel_order: "structure" | "index";
   /** Height of the canvas in CSS px; 0 fits the graph. */
   readonly height: number;
+  /** The kernel keeps the channels and their order, and the ranges of the colours, as the first frame showed them. */
+  readonly hold_channels: boolean;
+  readonly hold_colours: boolean;
 }
 
 export interface Status {

@@ -176,7 +176,14 @@ export function wantedFromWire(raw: unknown): Wanted {
   return raw as unknown as Wanted;
 }
 
-const DEFAULT_OPTIONS: Options = { theme: "auto", normalisation: "stage", channel_order: "structure", height: 0 };
+const DEFAULT_OPTIONS: Options = {
+  theme: "auto",
+  normalisation: "stage",
+  channel_order: "structure",
+  height: 0,
+  hold_channels: true,
+  hold_colours: true,
+};
 
 export function optionsFromWire(raw: unknown): Options {
   return isFields(raw) ? { ...DEFAULT_OPTIONS, ...raw } : DEFAULT_OPTIONS;

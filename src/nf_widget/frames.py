@@ -97,10 +97,9 @@ def _check_count(count: int | None) -> None:
 
 
 def _is_stream(source: Any) -> bool:
-    if isinstance(source, (DataLoader, IterableDataset)):
-        return True
-    indexed = hasattr(source, "__getitem__") or callable(source)
-    return isinstance(source, Iterable) and not indexed and not isinstance(source, _NO_SEQUENCE)
+    # Every Dataset has a `__getitem__`, which an iterable one only refuses.
+    indexed = hasattr(source, "__getitem__") or callable(source) or isinstance(source, _NO_SEQUENCE)
+    return isinstance(source, (DataLoader, IterableDataset)) or (hasattr(source, "__iter__") and not indexed)
 
 
 def _indexed(source: Any, count: int | None) -> Frames:

@@ -111,7 +111,14 @@ def encode_status(
 
 def default_options() -> Message:
     """The `options` trait as it starts."""
-    return {"theme": "auto", "normalisation": "stage", "channel_order": "structure", "height": 0}
+    return {
+        "theme": "auto",
+        "normalisation": "stage",
+        "channel_order": "structure",
+        "height": 0,
+        "hold_channels": True,
+        "hold_colours": True,
+    }
 
 
 def _leaf(leaf: Leaf) -> Message:

@@ -31,10 +31,10 @@ class Sweep(Sequence[Tensor]):
     def __getitem__(self, index: slice) -> Sweep: ...
 
     def __getitem__(self, index: int | slice) -> Tensor | Sweep:
-        places = range(len(self.labels))[index]
-        if isinstance(places, int):
-            return self.make(places)
-        return Sweep(self.labels[index], lambda i: self.make(places[i]))  # type: ignore[index]
+        if isinstance(index, slice):
+            places = range(len(self.labels))[index]
+            return Sweep(self.labels[index], lambda i: self.make(places[i]))
+        return self.make(range(len(self.labels))[index])
 
 
 def cross_fade(first: Tensor, last: Tensor, steps: int = 21) -> Sweep:
