@@ -39,7 +39,8 @@ def trace(
     Options: `layers` (names, `"name#k"`, `"re:..."`, `"type:..."`, a predicate on `ModuleCall`, or `"leaves"`),
     `exclude`, `max_stages` (12), `labels`, `topology` (`"auto"`, `"runtime"`, `"fx"`, `"sequential"`), `sample` (0),
     `class_names`, `output_types`, `axes` ({stage: `"bchw"`}), `capture_device` (`"cpu"`), `capture_budget` (bytes),
-    `attention`, `training` (`"eval"`, `"keep"`), `errors` (`"raise"`, `"show"`).
+    `attention` (True), `token_labels` (the strings of the tokens, or a list of them for each sample), `training`
+    (`"eval"`, `"keep"`), `errors` (`"raise"`, `"show"`).
 
     Parameters, buffers, flags, hooks, random generators and inputs are afterwards as they were.
     Raises `ModelError`, `InputError`, `LayerError`, `OptionError`, and whatever the model raises.
