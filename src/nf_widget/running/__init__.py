@@ -50,7 +50,7 @@ def borrowed(model: nn.Module, conditions: Conditions) -> Iterator[ModelState]:
     One borrower at a time per model: others wait. Warns with `StateWarning` about what could not be put back.
     """
     with _LOCKS.setdefault(model, threading.RLock()), ExitStack() as stack:
-        state = ModelState(model, grads=conditions.grad)
+        state = ModelState(model, grads=conditions.grad, training=any(conditions.flags))
         stack.callback(_give_back, state)
         stack.enter_context(_eager_compilation())
         stack.enter_context(under(conditions))

@@ -10,7 +10,11 @@ from typing import Any
 
 import torch
 from torch import nn
-from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
+from torch.nn.modules.module import (
+    _global_forward_hooks_with_kwargs,
+    register_module_forward_hook,
+    register_module_forward_pre_hook,
+)
 from torch.utils.hooks import RemovableHandle
 
 Enter = Callable[[str, nn.Module, tuple[Any, ...], dict[str, Any]], None]
@@ -57,6 +61,8 @@ def hooked(modules: Iterable[tuple[str, nn.Module]], enter: Enter, leave: Leave)
                 partial(_leave_scripted, scripted, leave), with_kwargs=True, always_call=True
             )
             stack.callback(after.remove)
+            # The handle leaves this entry behind.
+            stack.callback(_global_forward_hooks_with_kwargs.pop, after.id, None)
         yield
 
 

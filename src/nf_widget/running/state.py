@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn.modules.lazy import LazyModuleMixin
 from torch.nn.parameter import UninitializedBuffer, UninitializedParameter
 
 LAZY = (UninitializedParameter, UninitializedBuffer)
@@ -36,10 +37,12 @@ class ModelState:
     """A snapshot of `model`, taken when made. `restore()` puts everything back and names what it could not.
 
     `modules` are (path, module), each module once, as in `named_modules()`. With `grads`, gradients are cloned too,
-    since a forward that runs a backward adds to them in place.
+    since a forward that runs a backward adds to them in place. With `training`, the values of buffers are compared,
+    since batch norm writes to its statistics without a new version.
     """
 
-    def __init__(self, model: nn.Module, *, grads: bool = False) -> None:
+    def __init__(self, model: nn.Module, *, grads: bool = False, training: bool = True) -> None:
+        self._training = training
         self.modules = named_modules(model)
         self._seen: set[int] = set()
         self._generators: list[tuple[torch.Generator, Tensor]] = []
@@ -110,12 +113,13 @@ class ModelState:
         for key, (memory, clone) in self._clones.items():
             tensor, version = self._tensors[key][1], self._versions[key]
             if tensor.layout == torch.strided and tensor.data_ptr() != memory.data_ptr():  # `.data` was exchanged
-                _inference_safe_copy(memory, clone)
+                _put_back(memory, clone)
                 tensor.data = memory
-            elif version is None or _version(tensor) != version:
-                if tensor.shape != clone.shape:
-                    tensor.resize_(clone.shape)
-                _inference_safe_copy(tensor, clone)
+            elif tensor.shape != clone.shape:
+                tensor.resize_(clone.shape)
+                _put_back(tensor, clone)
+            elif version is None or _version(tensor) != version or (self._training and not _equal(tensor, clone)):
+                _put_back(tensor, clone)
 
     def _look_into_module(self, name: str, module: nn.Module, *, grads: bool) -> None:
         prefix = f"{name}." if name else ""
@@ -126,6 +130,8 @@ class ModelState:
             for key, buffer in module.named_buffers(recurse=False):
                 self._tensors[id(buffer)] = (prefix + key, buffer)
             return
+        if isinstance(module, LazyModuleMixin) and module.has_uninitialized_params():
+            return  # what it learns from its first input is kept
         attributes = module.__dict__
         saved = attributes.copy()
         self._attributes.append((attributes, saved))
@@ -194,18 +200,19 @@ class ModelState:
 class _Parameter:
     """A parameter as it was. Its values are not copied."""
 
-    __slots__ = ("_grad", "_grad_values", "_requires_grad", "_version", "name", "tensor")
+    __slots__ = ("_grad", "_grad_values", "_lazy", "_requires_grad", "_version", "name", "tensor")
 
     def __init__(self, name: str, tensor: Tensor, *, grads: bool) -> None:
         self.name = name
         self.tensor = tensor
+        self._lazy = isinstance(tensor, LAZY)
         self._version = _version(tensor)
         self._requires_grad = tensor.requires_grad
         self._grad = tensor.grad
         self._grad_values = self._grad.clone() if grads and self._grad is not None else None
 
     def is_written(self) -> bool:
-        return _version(self.tensor) != self._version
+        return not self._lazy and _version(self.tensor) != self._version
 
     def restore(self) -> None:
         if self.tensor.requires_grad != self._requires_grad:
@@ -252,13 +259,17 @@ def _version(tensor: Tensor) -> int | None:
         return None
 
 
-def _inference_safe_copy(tensor: Tensor, clone: Tensor) -> None:
-    if tensor.is_inference():
+def _equal(tensor: Tensor, clone: Tensor) -> bool:
+    return tensor.layout == torch.strided and torch.equal(tensor, clone)
+
+
+def _put_back(tensor: Tensor, clone: Tensor) -> None:
+    """Copy the values. What a forward of the user's has saved of the tensor stays valid if it was so before."""
+    if not tensor.is_inference():
+        tensor.data.copy_(clone)
+    elif not _equal(tensor, clone):
         with torch.inference_mode():
-            if not torch.equal(tensor, clone):
-                tensor.copy_(clone)
-    else:
-        tensor.copy_(clone)
+            tensor.copy_(clone)
 
 
 def _holds_the_same(live: dict[Any, Any], saved: dict[Any, Any]) -> bool:

@@ -52,6 +52,9 @@ class Book:
         self._specs: dict[tuple[Any, ...], TensorSpec] = {}
         self._exits: dict[CallId | None, list[OpId]] = defaultdict(list)
         self._suspects: list[tuple[weakref.ref[Tensor], OpId]] = []
+        # Held no longer than to the next call that goes well: an exception holds all the frames that it went through.
+        self._failed: tuple[BaseException, OpenCall] | None = None
+        self._raised: tuple[Exception, str, tuple[Leaf, ...]] | None = None
 
     @property
     def stack(self) -> list[OpenCall]:
@@ -158,6 +161,10 @@ class Book:
             self._specs[key] = spec
         return spec
 
+    def forget_errors(self) -> None:
+        """Let go of exceptions, and with them of what their frames hold."""
+        self._failed = self._raised = None
+
     def suspects(self) -> bool:
         """Whether a tensor that appeared from nowhere is still alive."""
         return any(tensor() is not None for tensor, _ in self._suspects)
@@ -195,12 +202,24 @@ class Book:
             )
         return tuple(found)
 
-    def unfinished(self, module: nn.Module) -> OpenCall | None:
-        """The last call of `module` that did not finish."""
-        for call in reversed(self._calls.values()):
-            if call.module is module and not call.finished:
-                return call
-        return None
+    def ended(self, call: OpenCall, error: BaseException | None) -> None:
+        """`call`, or a call inside it, was ended by `error`: the innermost one is remembered. No error: nothing is."""
+        if error is None:
+            self._failed = self._raised = None
+        elif self._failed is None or self._failed[0] is not error:
+            self._failed = (error, call)
+
+    def raised(self, error: Exception, name: str, operands: Sequence[Tensor]) -> None:
+        """The op `name` raised `error`."""
+        self._raised = (error, name, tuple(Leaf("", self.spec(t), ()) for t in operands))
+
+    def ended_by(self, error: Exception) -> OpenCall | None:
+        if self._failed is not None and self._failed[0] is error:
+            return self._failed[1]
+        return self._calls.get(CallId(0))
+
+    def raised_by(self, error: Exception) -> tuple[str, tuple[Leaf, ...]] | None:
+        return self._raised[1:] if self._raised is not None and self._raised[0] is error else None
 
     def _appeared(self, tensor: Tensor) -> OpId:
         """A tensor that no op was seen to make: the innermost call made it, out of what it was given and what it had

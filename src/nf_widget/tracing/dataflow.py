@@ -74,15 +74,16 @@ class DataflowTracer(TorchFunctionMode):
 
     def _seen(self, rule: _Rule, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         operands = _tensors(args, kwargs)
-        if rule.pure and "out" not in kwargs:
+        pure = rule.pure and "out" not in kwargs
+        versions = None if pure else self._before(rule, operands, kwargs)
+        try:
             result = func(*args, **kwargs)
-            if type(result) is Tensor:
-                self._one(rule, args, kwargs, operands, result)
-                return result
-            versions = None
-        else:
-            versions = self._before(rule, operands, kwargs)
-            result = func(*args, **kwargs)
+        except Exception as error:
+            self._book.raised(error, rule.shown, operands)
+            raise
+        if pure and type(result) is Tensor:
+            self._one(rule, args, kwargs, operands, result)
+            return result
         if rule.iterates:  # the pieces are seen before they are handed out
             result = list(result)
         self._after(rule, args, kwargs, operands, versions=versions, result=result)
@@ -93,15 +94,17 @@ class DataflowTracer(TorchFunctionMode):
         with torch._C.DisableTorchFunctionSubclass():
             operands = _tensors(args, kwargs)
             versions = self._before(rule, operands, kwargs)
-        result = func(*args, **kwargs)
+        try:
+            result = func(*args, **kwargs)
+        except Exception as error:
+            with torch._C.DisableTorchFunctionSubclass():
+                self._book.raised(error, rule.shown, operands)
+            raise
         with torch._C.DisableTorchFunctionSubclass():
             if rule.iterates:
                 result = list(result)
             self._after(rule, args, kwargs, operands, versions=versions, result=result)
         return iter(result) if rule.iterates else result
-
-    # The functions in which an op runs: their locals `rule` and `operands` say which, when it raises.
-    RUNS = (_seen, _guarded)
 
     def _before(self, rule: _Rule, operands: list[Tensor], kwargs: dict[str, Any]) -> list[int]:
         if operands and (rule.may_write or (kwargs and ("out" in kwargs or kwargs.get("inplace")))):

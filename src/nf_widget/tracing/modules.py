@@ -54,14 +54,15 @@ class _Watch:
             return None
         call = stack[-1]
         own = None
+        error = sys.exc_info()[1]
         try:
-            if sys.exc_info()[1] is call.handled:  # else an exception ends the call
-                call.finished = True
-                if output is not None:
-                    with torch._C.DisableTorchFunction():
-                        if kwargs and isinstance(module, torch.jit.ScriptModule):  # `enter` was not told of them
-                            call.inputs = self._book.leaves(given(args, kwargs))
-                        own = self._given_out(call, output)
+            call.finished = error is call.handled  # else it ends the call
+            self._book.ended(call, None if call.finished else error)
+            if call.finished and output is not None:
+                with torch._C.DisableTorchFunction():
+                    if kwargs and isinstance(module, torch.jit.ScriptModule):  # `enter` was not told of them
+                        call.inputs = self._book.leaves(given(args, kwargs))
+                    own = self._given_out(call, output)
         finally:
             stack.pop()
             if self._tracer is not None and not stack and stack is not self._book.home:

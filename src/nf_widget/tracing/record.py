@@ -59,6 +59,7 @@ def _record(model: nn.Module, inputs: Inputs, conditions: Conditions, *, traced:
         written = state.written()
         modules = state.modules
         result = args = kwargs = tensors = None  # type: ignore[assignment]
+    book.forget_errors()
     if error is not None:
         traceback.clear_frames(error.__traceback__)
     if book.suspects():
