@@ -221,3 +221,12 @@ def test_the_tensor_is_not_touched():
     before = image.detach().clone()
     photo(image, IMAGE).values[...] = 0
     assert torch.equal(image, before)
+
+
+def test_noise_that_carries_a_photograph_a_little_beyond_its_range_leaves_its_brightness():
+    clean = torch.linspace(0, 1, 64).repeat(3, 64, 1)[None]
+    noisy = clean + 0.1 * torch.randn(clean.shape, generator=torch.Generator().manual_seed(0))
+    found = photo(noisy, IMAGE)
+    shown = found.values[..., 0].mean(0)
+    assert abs(shown[:4].mean() - 10) < 25
+    assert abs(shown[-4:].mean() - 245) < 25

@@ -26,7 +26,7 @@ _SUM_TOLERANCE = 1e-2
 _IMAGENET = np.asarray([[0.485, 0.456, 0.406], [0.229, 0.224, 0.225]])
 # Interpolation goes a little beyond the range of an image.
 _SLACK = 0.02
-_MOSTLY = 0.9
+_MOSTLY = 0.8
 # Numbers up to 255 mean brightness only where some are far above 1.
 _BYTES_FROM = 32.0
 
@@ -194,6 +194,8 @@ def _brightness(image: Doubles, lows: list[float], highs: list[float], *, whole:
         return image / 255
     if low >= -_SLACK and high <= 1 + _SLACK:
         return image
+    if low >= -1 and high <= 2 and np.mean((image >= -_SLACK) & (image <= 1 + _SLACK)) >= _MOSTLY:
+        return image
     mean, std = _IMAGENET
     if image.shape[2] == 3 and not _symmetric(low, high):
         ends = np.asarray([lows, highs]) * std + mean
@@ -202,8 +204,6 @@ def _brightness(image: Doubles, lows: list[float], highs: list[float], *, whole:
             return undone
     if _symmetric(low, high):
         return (image + 1) / 2
-    if low >= -1 and high <= 2 and np.mean((image >= -_SLACK) & (image <= 1 + _SLACK)) >= _MOSTLY:
-        return image
     return (image - low) / (high - low) if high > low else np.full_like(image, 0.5)
 
 
