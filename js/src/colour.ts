@@ -56,12 +56,6 @@ const TABLES: Readonly<Record<Theme, ColourTable>> = { light: makeTable("light")
 
 export const colourTable = (theme: Theme): ColourTable => TABLES[theme];
 
-/** Share of negative values from which a stage counts as signed: rounding below zero makes no second sign. */
-const SIGNED_FROM = 0.002;
-
-export const isSigned = (statistics: Statistics | null): boolean =>
-  statistics === null || (statistics.negatives > SIGNED_FROM && (statistics.min ?? 0) < 0);
-
 /** ± max(|low|, |high|): zero stays the paper. */
 export function symmetricScale(low: number, high: number): Scale {
   const limit = Math.max(Math.abs(low), Math.abs(high));

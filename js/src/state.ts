@@ -87,6 +87,7 @@ export function createWidgetState(model: Model, end: AbortSignal): WidgetState {
     }
   };
   const signals: Record<string, Signal<unknown>> = {};
+  const listeners: [event: string, changed: () => void][] = [];
   for (const name of Object.keys(READERS) as (keyof Traits)[]) {
     const held = signal<unknown>(read(name) ?? null);
     signals[name] = held;
@@ -95,9 +96,13 @@ export function createWidgetState(model: Model, end: AbortSignal): WidgetState {
       // An unreadable message leaves the last good value on screen.
       if (value !== undefined) held.value = value;
     };
-    model.on(`change:${name}`, changed);
-    end.addEventListener("abort", () => model.off(`change:${name}`, changed), { once: true });
+    listeners.push([`change:${name}`, changed]);
   }
+  for (const [event, changed] of listeners) model.on(event, changed);
+  const off = (): void => {
+    for (const [event, changed] of listeners) model.off(event, changed);
+  };
+  end.addEventListener("abort", off, { once: true });
   return {
     ...(signals as unknown as Omit<WidgetState, "problem" | "kernel" | "dismissed" | "write">),
     problem: computed(() => Object.values(problems.value)[0] ?? ""),

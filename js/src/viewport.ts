@@ -58,12 +58,6 @@ export function centred(content: Size, canvas: Size, k: number): Viewport {
   return { k, x, y };
 }
 
-/** The largest scale, at most `most`, at which all of the content fits. */
-export function fitScale(content: Size, canvas: Size, most: number): number {
-  if (content.width <= 0 || content.height <= 0) return 1;
-  return clampK(Math.min(most, canvas.width / content.width, canvas.height / content.height));
-}
-
 /** At least this much of the content stays on the canvas, so that it cannot be lost by a fling. */
 const KEPT_PX = 48;
 

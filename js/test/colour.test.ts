@@ -106,8 +106,3 @@ describe("scales", () => {
     expect(colour.place(0, colour.scaleFor([-1, 4], null, null))).toBe(0);
   });
 });
-
-it("takes a few stray negatives for no sign", () => {
-  expect(colour.isSigned(statistics({ negatives: 0.001 }))).toBe(false);
-  expect(colour.isSigned(statistics({ negatives: 0.01 }))).toBe(true);
-});

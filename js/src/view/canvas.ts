@@ -3,7 +3,6 @@
  * colours of both signs would be grey where the mean is zero); upscaling repeats pixels and is left to the browser.
  */
 import { type ColourTable, codesToRgba, decode, floatsToRgba, type Scale, type Values } from "../colour";
-import type { Tile } from "../interest";
 import type { Picture } from "../protocol";
 import { bytesOf } from "../wire";
 
@@ -19,14 +18,6 @@ export interface Bitmap {
   readonly height: number;
   readonly rgba: Uint8ClampedArray;
 }
-
-export const planeOfTile = (tile: Tile): Plane => ({
-  kind: "values",
-  rows: tile.rows,
-  columns: tile.columns,
-  exact: tile.exact,
-  values: tile.values,
-});
 
 interface Coded {
   readonly low: number;
