@@ -132,14 +132,15 @@ def _moved(tensor: Tensor, device: torch.device) -> Tensor:
 
 
 def _clone(tensor: Tensor) -> Tensor:
-    if isinstance(tensor, nn.Parameter):
-        return tensor
     with torch.no_grad(), torch._C.DisableTorchFunctionSubclass():
         copy = tensor.detach().clone()
-        if type(tensor) is not Tensor:
+        if isinstance(tensor, nn.Parameter):
+            copy = nn.Parameter(copy, tensor.requires_grad)
+        elif type(tensor) is not Tensor:
             copy = copy.as_subclass(type(tensor))
+        if tensor.__dict__:
             copy.__dict__.update(tensor.__dict__)
-        if tensor.requires_grad and not tensor.is_inference():
+        if tensor.requires_grad and not copy.requires_grad and not tensor.is_inference():
             copy.requires_grad_()
     return copy
 
