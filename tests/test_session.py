@@ -274,3 +274,52 @@ def test_nothing_is_printed_and_no_warning_comes_from_a_plain_trace(
 
 def test_the_version_is_public() -> None:
     assert nf_widget.__version__.count(".") == 2
+
+
+class Counted(nn.Module):
+    """Counts its forwards in a list, which is no state of the model."""
+
+    def __init__(self, runs: list[int]) -> None:
+        super().__init__()
+        self.net = nn.Sequential(nn.Conv2d(1, 4, 3), nn.ReLU(), nn.Conv2d(4, 2, 3))
+        self.note = lambda: runs.append(1)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.note()
+        return self.net(x)
+
+
+def test_other_samples_are_cut_from_what_one_forward_gave() -> None:
+    torch.manual_seed(0)
+    runs: list[int] = []
+    batch = torch.randn(3, 1, 8, 8)
+    model = Counted(runs)
+    flow = trace(model, frames=[batch, batch * 2])
+    flow.overview(1, 0)
+    before = len(runs)
+    moved = flow.overview(1, 2)
+    assert len(runs) == before
+    with torch.no_grad():
+        assert torch.equal(flow.activation("net.2", frame=1), model.net(batch * 2))
+    small = trace(model, batch * 2, capture_budget=100)
+    before = len(runs)
+    again = small.overview(0, 2)
+    assert len(runs) == before + 1
+    stage = small.stage("net.2").id
+    assert moved[stage][0].statistics == again[stage][0].statistics
+
+
+def test_channels_and_colours_can_be_let_go(unet: UNet, image: torch.Tensor) -> None:
+    frames = [image, image.flip(-1) * 3]
+    flow, alone = trace(unet, frames=frames), trace(unet, frames[1]).summary("enc2")
+    first = flow.summary("enc2")
+    flow.hold(channels=True, colours=False)
+    coloured = flow.summary("enc2", frame=1)
+    assert coloured.picture.channels == first.picture.channels  # type: ignore[union-attr]
+    assert coloured.scale == alone.scale != first.scale
+    flow.hold(channels=False, colours=True)
+    free = flow.summary("enc2", frame=1)
+    assert free.picture.channels == alone.picture.channels  # type: ignore[union-attr]
+    assert free.scale == first.scale
+    flow.hold(channels=True, colours=True)
+    assert flow.summary("enc2", frame=1).picture.channels == first.picture.channels  # type: ignore[union-attr]

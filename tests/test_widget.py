@@ -124,6 +124,10 @@ def test_a_bad_frame_leaves_the_last_good_picture_marked_stale(model: Branching,
     assert widget.status["state"] == "stale"
     assert "this input is bad" in widget.status["text"]
     assert widget.overview == good
+    widget.frame = 0
+    assert widget.status["state"] == "idle"
+    widget.frame = 1
+    assert widget.status["state"] == "stale"
     widget.frame = 2
     assert widget.status["state"] == "idle"
     assert widget.overview["frame"] == 2

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import difflib
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+import torch
 from torch import nn
 
+from .errors import StageError
 from .inputs import Inputs
 from .interpret.wording import in_words
 from .options import Options
 from .recording import Recorded
-from .records import Note, Selection, StageGraph, StageId, Summary, Trace
+from .records import Edge, Leaf, Note, Selection, Stage, StageGraph, StageId, Summary, Trace
 from .selection import expand, select
 from .topology import Setting, build
 from .warned import warn_about
@@ -65,6 +69,17 @@ def described(cut: Cut, summaries: Mapping[StageId, Sequence[Summary]]) -> Cut:
     return worded(cut, {stage.id: in_words(summaries[stage.id][0], stage.kind) for stage in ends})
 
 
+def attended(cut: Cut, summaries: Mapping[StageId, Sequence[Summary]]) -> Cut:
+    """Attention weights within a stage are leaves of it, known from their first summaries on."""
+    stages = []
+    for stage in cut.graph.stages:
+        known = {leaf.path for leaf in stage.leaves}
+        found = [s for s in summaries.get(stage.id, ()) if s.axes.kind == "attention" and s.leaf not in known]
+        leaves = tuple(Leaf(summary.leaf, summary.spec, ()) for summary in found)
+        stages.append(replace(stage, leaves=stage.leaves + leaves) if leaves else stage)
+    return replace(cut, graph=replace(cut.graph, stages=tuple(stages)))
+
+
 def worded(cut: Cut, words: Mapping[StageId, str]) -> Cut:
     stages = tuple(replace(stage, type_name=words.get(stage.id, stage.type_name)) for stage in cut.graph.stages)
     return replace(cut, graph=replace(cut.graph, stages=stages), words=words)
@@ -77,3 +92,32 @@ def noted(cut: Cut, note: Note) -> Cut:
 def same_path(one: Trace, other: Trace) -> bool:
     """Whether two forwards called the same modules in the same order."""
     return [call.path for call in one.calls] == [call.path for call in other.calls]
+
+
+def worth_keeping(cut: Cut, budget: int, *, moved: bool) -> bool:
+    """Whether a pass should keep whole activations, so that other samples are cut from them without another forward.
+
+    Where they fit `budget` bytes, on a CPU, on which a copy costs little beside a forward; elsewhere once the
+    sample has been `moved`. Attention weights are not kept so.
+    """
+    specs = [leaf.spec for stage in cut.graph.stages for leaf in stage.leaves]
+    size = sum(math.prod(spec.shape) * getattr(torch, spec.dtype).itemsize for spec in specs)
+    return size <= budget and not cut.recorded.attention and (moved or cut.recorded.conditions.device.type == "cpu")
+
+
+def stage_named(graph: StageGraph, name: str) -> Stage:
+    """Raises `StageError` with the nearest names."""
+    names = {str(stage.id): stage for stage in graph.stages}
+    if name in names:
+        return names[name]
+    near = difflib.get_close_matches(name, names, n=3, cutoff=0.3) or list(names)[:5]
+    raise StageError(f"No stage {name!r}. Nearest: {', '.join(near)}.")
+
+
+def edge_named(graph: StageGraph, source: str, target: str) -> Edge:
+    """Raises `StageError` with what flows into `target`."""
+    stage_named(graph, source), stage_named(graph, target)
+    into = {str(edge.source): edge for edge in graph.edges if edge.target == target}
+    if source in into:
+        return into[source]
+    raise StageError(f"No edge {source} -> {target}: into {target} flow {', '.join(into) or 'no stages'}.")

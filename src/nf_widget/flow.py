@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import difflib
 import itertools
 import threading
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
-import torch
-from torch import Tensor, nn
+from torch import nn
 
+from . import cuts
 from .cache import ByteCache
-from .cuts import Cut, described, first_cut, noted, opened, same_path, worded
+from .cuts import Cut
 from .errors import InputError, NotRunWarning, StageError
 from .frames import Frames, without_targets
 from .inputs import Inputs, normalise
 from .nested import Nested
 from .options import Options
-from .passes import Captured, Wish, capture_stages, refused
+from .passes import Captured, Kept, Part, Wish, capture_stages, kept_bytes, part_of, refused, summarise_kept, tensor_of
+from .pins import Pins
 from .recording import record_model
 from .records import Edge, Note, Request, Stage, StageGraph, StageId, Summary, Tile, Trace
 from .table import table
@@ -41,18 +42,18 @@ class Flow:
         self._number = next(_NUMBERS)
         self._lock = threading.RLock()
         self._summaries: ByteCache[tuple[Summary, ...]] = ByteCache(_SUMMARY_BYTES)
-        self._activations: ByteCache[dict[str, Tensor]] = ByteCache(options.capture_budget)
+        self._activations: ByteCache[Kept] = ByteCache(options.capture_budget)
         self._tiles: ByteCache[Tile] = ByteCache(_TILE_BYTES)
-        # What is shown first sets the channels, their order and the colours for every later frame and sample.
-        self._pins: dict[StageId, dict[str, Summary]] = {}
+        self._pins = Pins()
+        self._samples_seen: set[int] = set()
         self._seconds: float | None = None
         inputs = self._inputs(0)
-        self._cuts = [first_cut(model, inputs, record_model(model, inputs, options), options)]
+        self._cuts = [cuts.first_cut(model, inputs, record_model(model, inputs, options), options)]
         self._at = 0
         # Which cut a frame's forward belongs to, where that is known to differ from the first.
         self._cut_of: dict[int, int] = {}
         first = self.overview(0, min(options.sample, max(self.sample_count - 1, 0)))
-        self._cut = described(self._cut, first)
+        self._cut = cuts.described(self._cut, first)
 
     @property
     def _cut(self) -> Cut:
@@ -120,20 +121,11 @@ class Flow:
 
     def edge(self, source: str, target: str) -> Edge:
         """The edge between two stages. Raises `StageError`."""
-        self.stage(source), self.stage(target)
-        for edge in self.graph.edges:
-            if edge.source == source and edge.target == target:
-                return edge
-        into = [edge.source for edge in self.graph.edges if edge.target == target]
-        raise StageError(f"No edge {source} -> {target}: into {target} flow {', '.join(into) or 'no stages'}.")
+        return cuts.edge_named(self.graph, source, target)
 
     def stage(self, name: str) -> Stage:
         """Raises `StageError` with the nearest names."""
-        names = {str(stage.id): stage for stage in self.graph.stages}
-        if name in names:
-            return names[name]
-        near = difflib.get_close_matches(name, names, n=3, cutoff=0.3) or list(names)[:5]
-        raise StageError(f"No stage {name!r}. Nearest: {', '.join(near)}.")
+        return cuts.stage_named(self.graph, name)
 
     def summary(self, stage: str, leaf: str | None = None, *, frame: int = 0, sample: int | None = None) -> Summary:
         """Statistics, ranked channels and a picture of what this stage gave out (its first leaf)."""
@@ -153,20 +145,22 @@ class Flow:
         """
         box = self.stage(stage)
         with self._lock:
-            found = self._activations.get((self._at, frame, box.id))
-            if found is None:
-                wish = Wish(box, keep=True)
+            part: Part = "outputs" if leaf is None else part_of(self._cut.recorded, box, leaf)
+            found = self._activations.get((self._at, frame, box.id, (part,)))
+            if found is None or (leaf is not None and leaf not in found):
+                wish = Wish(box, keep=True, parts=(part,))
                 self._pass(frame, [wish])
                 found = wish.kept
         if leaf is not None:
             if leaf not in found:
-                raise StageError(f"{stage} has no leaf {leaf!r}: {', '.join(map(repr, found)) or 'none'}.")
-            return found[leaf].clone()
+                names = ", ".join(repr(each.path) for each in box.leaves)
+                raise StageError(f"{stage} has no leaf {leaf!r}: {names or 'none'}.")
+            return tensor_of(found[leaf], self._options)
         if not found:
             raise StageError(f"{stage} gave out no tensor in this run.")
         if len(found) == 1:
-            return next(iter(found.values())).clone()
-        return {path: tensor.clone() for path, tensor in found.items()}
+            return tensor_of(next(iter(found.values())), self._options)
+        return {path: tensor_of(each, self._options) for path, each in found.items()}
 
     def overview(self, frame: int = 0, sample: int = 0) -> Mapping[StageId, tuple[Summary, ...]]:
         """Summaries of every stage's leaves for one frame and sample; one capture pass for those not yet known.
@@ -182,13 +176,19 @@ class Flow:
                 if captured.strayed and self._follow(frame):
                     return self.overview(frame, sample)
                 found = self._summaries_of(frame, sample)
-            return {name: summaries or () for name, summaries in found.items()}
+            return {name: self._pins.coloured(name, summaries or ()) for name, summaries in found.items()}
+
+    def hold(self, *, channels: bool, colours: bool) -> None:
+        """Whether the shown channels and their order, and the ranges of the colours, stay as first shown."""
+        with self._lock:
+            self._pins.channels, self._pins.colours = channels, colours
 
     def has_overview(self, frame: int, sample: int) -> bool:
         """Whether `overview` would answer without running the model. Safe in any thread."""
         at = self._cut_of.get(frame, 0)
         stages = self._cuts[at].graph.stages
-        return all(self._summaries.get((at, frame, sample, stage.id)) is not None for stage in stages)
+        held = self._pins.channels
+        return all(self._summaries.get((at, frame, sample, stage.id, held)) is not None for stage in stages)
 
     def prefetch(self, frame: int, sample: int) -> None:
         """Have the overview of a frame at hand, without looking at it: `graph` stays as it is."""
@@ -200,20 +200,44 @@ class Flow:
                 self._at = at
 
     def _summaries_of(self, frame: int, sample: int) -> dict[StageId, tuple[Summary, ...] | None]:
-        return {s.id: self._summaries.get((self._at, frame, sample, s.id)) for s in self.graph.stages}
+        at, held = self._at, self._pins.channels
+        return {s.id: self._summaries.get((at, frame, sample, s.id, held)) for s in self.graph.stages}
 
     def _summarise(self, frame: int, sample: int, stages: Sequence[Stage]) -> Captured:
-        wishes = [Wish(stage, sample=sample, pins=self._pins.get(stage.id, {})) for stage in stages]
-        captured = self._pass(frame, wishes)
+        self._samples_seen.add(sample)
+        keep = self._keeps_for_samples()
+        parts: tuple[Part, ...] = ("outputs",) if keep else ("outputs", "attention")
+        made = partial(Wish, sample=sample, summed=True, keep=keep, parts=parts)
+        wishes = [made(stage, pins=self._pins.of(stage.id)) for stage in stages]
+        captured = self._summarise_kept(frame, wishes) if keep else None
+        if captured is None:
+            captured = self._pass(frame, wishes)
         if captured.strayed and frame not in self._cut_of:
             return captured
         if captured.seconds and any(stage.kind == "output" for stage in stages):
             self._seconds = captured.seconds
         for wish in wishes:
             name, summaries = wish.stage.id, tuple(wish.summaries)
-            self._pins.setdefault(name, {summary.leaf: summary for summary in summaries})
-            self._summaries.put((self._at, frame, sample, name), summaries, sum(map(_summary_bytes, summaries)))
+            self._pins.remember(name, summaries)
+            key = (self._at, frame, sample, name, self._pins.channels)
+            self._summaries.put(key, summaries, sum(map(_summary_bytes, summaries)))
+        self._cut = cuts.attended(self._cut, {wish.stage.id: wish.attention for wish in wishes})
         return captured
+
+    def _keeps_for_samples(self) -> bool:
+        several = self.sample_count > 1
+        return several and cuts.worth_keeping(
+            self._cut, self._options.capture_budget, moved=len(self._samples_seen) > 1
+        )
+
+    def _summarise_kept(self, frame: int, wishes: Sequence[Wish]) -> Captured | None:
+        """From activations that an earlier pass kept; None where one of them is not there."""
+        kept = [self._activations.get((self._at, frame, wish.stage.id, wish.parts)) for wish in wishes]
+        if any(found is None for found in kept):
+            return None
+        pairs = [(wish, found or {}) for wish, found in zip(wishes, kept, strict=True)]
+        summarise_kept(pairs, self._inputs(frame), self._cut.recorded, self._options)
+        return Captured(0.0, strayed=False)
 
     def _follow(self, frame: int) -> bool:
         """Record this frame's own path. False where that has been done: the forward differs from run to run."""
@@ -228,15 +252,15 @@ class Flow:
         inputs = self._inputs(frame)
         recorded = record_model(self._model, inputs, self._options)
         for index, cut in enumerate(self._cuts):
-            if same_path(cut.trace, recorded.trace):
+            if cuts.same_path(cut.trace, recorded.trace):
                 self._cut_of[frame] = self._at = index
                 return True
         note = Note("path", f"Frame {frame} takes another path through the model: these are its own stages and edges.")
         expanded = self.expanded
-        cut = noted(first_cut(self._model, inputs, recorded, self._options), note)
-        self._cuts.append(opened(self._model, cut, expanded, self._options) if expanded else cut)
+        cut = cuts.noted(cuts.first_cut(self._model, inputs, recorded, self._options), note)
+        self._cuts.append(cuts.opened(self._model, cut, expanded, self._options) if expanded else cut)
         self._cut_of[frame] = self._at = len(self._cuts) - 1
-        self._cut = worded(self._cut, self._cuts[0].words)
+        self._cut = cuts.worded(self._cut, self._cuts[0].words)
         return True
 
     def cached_tiles(self, requests: Iterable[Request]) -> tuple[list[Tile], list[Request]]:
@@ -255,15 +279,19 @@ class Flow:
         """Exact pieces of activations, one pass for each frame that needs one. Mistakes are answered in words."""
         found, missing = self.cached_tiles(requests)
         stages = {stage.id: stage for stage in self.graph.stages}
-        by_frame: dict[int, dict[StageId, list[Request]]] = {}
+        by_frame: dict[int, dict[tuple[StageId, Part], list[Request]]] = {}
         for request in missing:
             if request.stage not in stages or not 0 <= request.frame < self.frame_count:
                 found.append(refused(request, "This stage or frame is not there any more."))
             else:
-                by_frame.setdefault(request.frame, {}).setdefault(request.stage, []).append(request)
+                part = part_of(self._cut.recorded, stages[request.stage], request.leaf)
+                by_frame.setdefault(request.frame, {}).setdefault((request.stage, part), []).append(request)
         with self._lock:
             for frame, by_stage in by_frame.items():
-                wishes = [Wish(stages[name], requests=tuple(wanted), keep=True) for name, wanted in by_stage.items()]
+                wishes = [
+                    Wish(stages[name], requests=tuple(wanted), keep=True, parts=(part,))
+                    for (name, part), wanted in by_stage.items()
+                ]
                 self._serve(frame, wishes)
                 for wish in wishes:
                     for request, tile in zip(wish.requests, wish.tiles_in_order(), strict=True):
@@ -274,7 +302,7 @@ class Flow:
     def expand(self, stages: Sequence[str]) -> StageGraph:
         """Show these stages as their children, and no others; `()` is the first cut again. Returns the new graph."""
         with self._lock:
-            self._cuts = [opened(self._model, cut, stages, self._options) for cut in self._cuts]
+            self._cuts = [cuts.opened(self._model, cut, stages, self._options) for cut in self._cuts]
             return self.graph
 
     def verify(self) -> Verification:
@@ -293,8 +321,8 @@ class Flow:
         """Tiles from kept activations where there are any, the rest from one pass."""
         open_wishes = []
         for wish in wishes:
-            kept = self._activations.get((self._at, frame, wish.stage.id))
-            if kept is None:
+            kept = self._activations.get((self._at, frame, wish.stage.id, wish.parts))
+            if kept is None or (wish.parts == ("attention",) and any(r.leaf not in kept for r in wish.requests)):
                 open_wishes.append(wish)
             else:
                 wish.take_kept(kept, self._options, self.trace)
@@ -305,8 +333,7 @@ class Flow:
         captured = capture_stages(self._model, self._inputs(frame), self._cut.recorded, wishes, self._options)
         for wish in wishes:
             if wish.keep:
-                size = sum(t.numel() * t.element_size() for t in wish.kept.values() if t.layout == torch.strided)
-                self._activations.put((self._at, frame, wish.stage.id), wish.kept, size)
+                self._activations.put((self._at, frame, wish.stage.id, wish.parts), wish.kept, kept_bytes(wish.kept))
         return captured
 
     def _inputs(self, frame: int) -> Inputs:

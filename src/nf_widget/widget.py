@@ -267,6 +267,8 @@ class FlowWidget(anywidget.AnyWidget):
         """The place that is wanted now, whatever was asked for before."""
         frame, sample = self.frame, self.sample
         if self._shown == (frame, sample):
+            if self.status["state"] == "stale":  # back from a frame that raised
+                self._say("idle")
             return
         if not self.flow.has_overview(frame, sample):
             self._say("busy", "running the model")

@@ -168,6 +168,11 @@ class Lab:
         """Scroll a cell into sight: JupyterLab attaches it only then."""
         self.page.evaluate("(index) => jupyterapp.shell.currentWidget.content.scrollToItem(index, 'start')", index)
 
+    def note(self, name: str, text: str) -> None:
+        """A line of text, into the folder of results."""
+        self.results.mkdir(parents=True, exist_ok=True)
+        (self.results / f"{name}.txt").write_text(f"{text}\n", "utf-8")
+
     def screenshot(self, name: str) -> None:
         """The page, into the folder of results."""
         self.results.mkdir(parents=True, exist_ok=True)
