@@ -88,11 +88,11 @@ export function createApp(shared: Pick<ViewContext, "widget" | "interest">, el: 
   const layout = layoutOf(graph, room);
   const measure = createMeasure(root, fontEpoch(root, view.theme, end));
   const source = { index: computed(() => indexGraph(graph.value)), layout, measure };
-  const { element: canvas, pane, focusStage } = createGraphPane(context, source, end);
+  const { element: canvas, picture, pane, focusStage } = createGraphPane(context, source, end);
   const condition = computed(() => conditionOf(context));
   const inspector = createInspector(context, end);
   root.append(
-    createToolbar({ pane, condition, fullScreen: full.toggle, focusStage }, end),
+    createToolbar({ pane, picture, condition, fullScreen: full.toggle, focusStage }, end),
     html("div", { class: "nf-body" }, canvas, inspector),
     createSlider(context, end),
     createMessage(pane, condition, end),

@@ -58,6 +58,7 @@ const ICONS = {
   panel: "M2 2.5h11v10H2zM9 2.5v10",
   plus: "M7.5 3v9M3 7.5h9",
   minus: "M3 7.5h9",
+  save: "M7.5 2v8M4.5 7l3 3 3-3M2.5 12.5h10",
   search: "M6.5 2.5a4 4 0 1 0 0 8 4 4 0 0 0 0-8zM9.5 9.5l3.5 3.5",
   cross: "M3.5 3.5l8 8M11.5 3.5l-8 8",
   warn: "M7.5 2.5l5.5 10H2z",

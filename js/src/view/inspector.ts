@@ -6,10 +6,10 @@ import { type Child, html, on } from "./dom";
 import { edgeView } from "./inspect/edge";
 import { labelOf, stageButton } from "./inspect/links";
 import { failureBox, noteList } from "./inspect/notes";
-import { remade, terms } from "./parts";
 import { stageView } from "./inspect/stage";
 import { type GroupSubject, subjectOf } from "./inspect/subject";
 import { plural } from "./inspect/words";
+import { remade, terms } from "./parts";
 
 const TOPOLOGY: Readonly<Record<Graph["topology"], string>> = {
   runtime: "edges traced at run time",

@@ -89,6 +89,9 @@ function draw(element: SVGGElement, parts: Parts, looked: boolean): readonly Til
     ? drawFar(stage, summaries, { ...plain, late: false, failed: false }, pictureStyle)
     : drawCard({ stage, summaries, drawing }, { ...plain, ...fateOf(parts, wanted) });
   element.replaceChildren(...children.filter((child) => child instanceof Node));
+  // Keeps the words apart for who reads the text without the picture.
+  for (const text of element.querySelectorAll("text")) text.after(" ");
+  describe(element, stage, summaries);
   const placed = drawing?.placed ?? [];
   pane.pictures.set(id, { leaf: summaries[0]?.leaf ?? "", box: pictureBox(plain), placed, style: pictureStyle });
   untracked(() => pane.repainted.value++);
@@ -102,11 +105,13 @@ function fateOf({ pane: { interest } }: Parts, wanted: readonly TileRequest[]): 
   return { late, failed: wanted.some(({ key }) => (interest.get(key)?.error ?? "") !== "") };
 }
 
+/** Its name begins with what can be read on the card, as speech input needs it, and adds what was cut off. */
 function describe(element: SVGGElement, stage: StageInfo, summaries: readonly Summary[]): void {
   const alarm = alarmText(stage, summaries[0]);
+  const read = Array.from(element.querySelectorAll("text"), (text) => text.textContent).join(" ");
   const words = [stage.label, stage.type_name, shapeOf(stage, summaries), alarm === "" ? "" : `warning ${alarm}`];
   setAttributes(element, {
-    "aria-label": words.filter(Boolean).join(", "),
+    "aria-label": [read, ...words.filter((word) => !read.includes(word))].filter(Boolean).join(", "),
     "data-status": stage.status,
     "data-alarm": isAlarming(summaries[0]),
   });

@@ -20,6 +20,7 @@ const MOVE_MS = 320;
 
 export interface GraphPane {
   readonly element: HTMLElement;
+  readonly picture: SVGSVGElement;
   readonly pane: Pane;
   /** Puts the keyboard on a stage. */
   focusStage(id: string): void;
@@ -84,7 +85,7 @@ export function createGraphPane(context: ViewContext, source: GraphSource, end: 
   root.append(createPixels(pane, pointing, end), createHoverCard(pane, end));
   followGestures(pane, element, root, end);
   followKeys(pane, element, focusStage, end);
-  return { element, pane, focusStage };
+  return { element, picture: root, pane, focusStage };
 }
 
 /** One element per stage of the graph, in its order; each lives until its stage goes. */

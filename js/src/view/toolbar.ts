@@ -6,6 +6,7 @@ import { changeDepth, fitAll, goTo, ZOOM_STEP, zoomBy } from "./actions";
 import { html, type IconName, icon, iconButton, on, setAttributes, svg } from "./dom";
 import type { Pane } from "./pane";
 import { fillList, popover } from "./popover";
+import { save } from "./save";
 
 export interface ToolbarSource {
   readonly pane: Pane;
@@ -13,6 +14,7 @@ export interface ToolbarSource {
   /** Fills the screen with the widget or gives it back; null where the host does not let it. */
   readonly fullScreen: (() => void) | null;
   focusStage(id: string): void;
+  readonly picture: SVGSVGElement;
 }
 
 type Meta = { readonly text: string; readonly pill: boolean; readonly icon: IconName | "ring" | null };
@@ -160,6 +162,27 @@ function searchBox({ pane, focusStage }: ToolbarSource, end: AbortSignal): HTMLE
   return html("div", { class: "nf-anchor" }, button, panel);
 }
 
+/** "Save the picture" as SVG or PNG. */
+function saveMenu({ pane, picture }: ToolbarSource, end: AbortSignal): HTMLElement {
+  const button = iconButton("save", "Save the picture", () => {}, end);
+  const list = html("ul", { class: "nf-list" });
+  const panel = html("div", { class: "nf-popover" }, list);
+  const entry = (format: "svg" | "png", text: string) => ({
+    title: format.toUpperCase(),
+    text,
+    go: () => {
+      const name = pane.widget.graph.peek()?.model.name ?? "";
+      save(picture, name, format).catch((error: unknown) => {
+        button.title = `The picture could not be saved as ${format.toUpperCase()}: ${String(error)}`;
+      });
+    },
+  });
+  const entries = [entry("svg", "lines and words stay sharp"), entry("png", "twice as fine as on screen")];
+  const { close } = popover(button, panel, () => list.querySelector("button")?.focus(), end);
+  fillList(list, entries, close, end);
+  return html("div", { class: "nf-anchor" }, button, panel);
+}
+
 function progress({ pane, condition }: ToolbarSource, end: AbortSignal): HTMLElement {
   const bar = html("div", { class: "nf-progress", role: "progressbar", "aria-label": "capture" });
   watch(end, () => {
@@ -212,6 +235,7 @@ export function createToolbar(source: ToolbarSource, end: AbortSignal): HTMLElem
   const buttons = [
     iconButton("fit", "Fit (0 or double click)", () => fitAll(pane), end),
     ...(fullScreen === null ? [] : [iconButton("full", "Full screen", fullScreen, end)]),
+    saveMenu(source, end),
     searchBox(source, end),
     inspector,
   ];

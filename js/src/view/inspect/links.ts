@@ -25,12 +25,13 @@ export function stageButton(context: ViewContext, id: string, label: string, end
 function edgeButton(context: ViewContext, edge: EdgeInfo, far: string, end: AbortSignal): HTMLButtonElement {
   const via = viaText(edge);
   const inferred = edge.evidence === "inferred" ? ", inferred" : "";
-  const label = `Select the edge ${edge.source} to ${edge.target}, ${edge.kind}${via === "" ? "" : `, ${via}`}${inferred}`;
+  const label = `Select ${far} ${edge.kind}, the edge ${edge.source} to ${edge.target}${via === "" ? "" : `, ${via}`}${inferred}`;
   const button = textButton(
     label,
     () => select(context, edge.id),
     end,
     html("span", { class: "nf-i-code" }, far),
+    " ",
     edgeSample(edge),
     html("span", { class: "nf-i-kind", "data-kind": edge.kind }, edge.kind),
   );
