@@ -52,7 +52,6 @@ export interface EdgeInfo {
 }
 
 export type NoteInfo = { readonly kind: string; readonly text: string; readonly stage: string };
-
 export interface FailureInfo {
   readonly type: string;
   readonly message: string;
@@ -101,7 +100,6 @@ export interface Statistics {
 }
 
 export type Histogram = { readonly low: number; readonly high: number; readonly counts: readonly number[] };
-
 export interface Ranking {
   readonly measure: string;
   /** Channel indices, best first, int32 little endian; at most the first 4,096. */
@@ -210,7 +208,6 @@ export interface TileInfo {
 
 /** A batch of answers. `seq` is the newest `wanted.seq` that the kernel had seen. */
 export type Tiles = { readonly seq: number; readonly tiles: readonly TileInfo[] };
-
 export interface Options {
   readonly theme: "auto" | "light" | "dark";
   /** "stage": one scale per stage, shared by its channels; "channel": each its own; [low, high]: fixed. */
