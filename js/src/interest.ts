@@ -5,6 +5,7 @@
  * never asks for anything. At most one `wanted` is unanswered at a time, and the next one carries the interest of that
  * moment, so that a hundred pointer moves during one forward end in one more message.
  */
+import { atEnd } from "./ends";
 import { batch, type ReadonlySignal, signal } from "./signals";
 import type { Status, TileInfo, TileRequest, Tiles, Wanted } from "./protocol";
 import { type HostKernel, Silence } from "./silence";
@@ -79,7 +80,7 @@ class Store implements Interest {
     this.#seq = options.seq;
     this.#silence = new Silence(options.kernel ?? (() => undefined), () => this.#sayAgain());
     this.#cache = new TileCache(options.budget ?? BUDGET_BYTES);
-    end.addEventListener("abort", () => this.#end(), { once: true });
+    atEnd(end, () => this.#end());
   }
 
   get slow(): ReadonlySignal<boolean> {
@@ -95,7 +96,7 @@ class Store implements Interest {
     const drop = (): void => {
       if (this.#claims.delete(owner)) this.#schedule();
     };
-    end.addEventListener("abort", drop, { once: true });
+    atEnd(end, drop);
     return {
       want: (requests) => {
         if (end.aborted || sameKeys(this.#claims.get(owner) ?? [], requests)) return;

@@ -2,6 +2,7 @@
  * State, apart from the DOM. `WidgetState` mirrors the synced traits, one per model; `ViewState` is what one view alone
  * knows (zoom, hover, open panels), one per rendered view.
  */
+import { atEnd } from "./ends";
 import { computed, effect, type ReadonlySignal, type Signal, signal } from "./signals";
 import type { Theme } from "./colour";
 import type { Interest } from "./interest";
@@ -102,7 +103,7 @@ export function createWidgetState(model: Model, end: AbortSignal): WidgetState {
   const off = (): void => {
     for (const [event, changed] of listeners) model.off(event, changed);
   };
-  end.addEventListener("abort", off, { once: true });
+  atEnd(end, off);
   return {
     ...(signals as unknown as Omit<WidgetState, "problem" | "kernel" | "dismissed" | "write">),
     problem: computed(() => Object.values(problems.value)[0] ?? ""),
@@ -194,7 +195,7 @@ export interface ViewContext {
 /** Runs `run` now and whenever a signal that it read changes, until `end`. `run` may return its clean-up. */
 export function watch(end: AbortSignal, run: Parameters<typeof effect>[0]): void {
   if (end.aborted) return;
-  end.addEventListener("abort", effect(run), { once: true });
+  atEnd(end, effect(run));
 }
 
 /** A request for a slice of what is shown now (the overview's frame and sample), with its key. */

@@ -1,4 +1,5 @@
 /** One view of a widget: toolbar, graph, inspector, slider, message and readout put together. */
+import { atEnd } from "../ends";
 import { indexGraph } from "../graph";
 import { type Layout, layout as layOut } from "../layout";
 import type { Graph } from "../protocol";
@@ -79,7 +80,7 @@ function followSizes(context: ViewContext, sizes: Sizes, full: FullScreen, room:
 export function createApp(shared: Pick<ViewContext, "widget" | "interest">, el: HTMLElement, end: AbortSignal): void {
   const context: ViewContext = { ...shared, view: createViewState() };
   const { widget, view } = context;
-  const root = html("div", { class: "nf-widget", "data-state": "idle" });
+  const root = html("div.nf-widget", { "data-state": "idle" });
   followTheme(context, root, end);
   holdSingleKeys(root, end);
   const full = fullScreen(root, end);
@@ -93,7 +94,7 @@ export function createApp(shared: Pick<ViewContext, "widget" | "interest">, el: 
   const inspector = createInspector(context, end);
   root.append(
     createToolbar({ pane, picture, condition, fullScreen: full.toggle, focusStage }, end),
-    html("div", { class: "nf-body" }, canvas, inspector),
+    html("div.nf-body", {}, canvas, inspector),
     createSlider(context, end),
     createMessage(pane, condition, end),
     createReadout(pane, focusStage, end),
@@ -110,7 +111,7 @@ export function createApp(shared: Pick<ViewContext, "widget" | "interest">, el: 
     selected = now;
   });
   el.append(root);
-  end.addEventListener("abort", () => root.remove(), { once: true });
+  atEnd(end, () => root.remove());
   const sizes = observeSizes(root, canvas, end);
   followSizes(context, sizes, full, room, end);
   watch(end, () => {

@@ -14,30 +14,42 @@ export function setAttributes(element: Element, attributes: Attributes): void {
   }
 }
 
-function append(element: Element, children: readonly Child[]): void {
-  for (const child of children) if (child !== null && child !== undefined && child !== false) element.append(child);
+/** A tag, or a tag with classes: "div.nf-list nf-open". */
+type Named<K extends string> = K | `${K}.${string}`;
+
+/** Without those that a condition left out. */
+export const present = (children: readonly Child[]): (Node | string)[] =>
+  children.filter((child) => child !== null && child !== undefined && child !== false);
+
+function make<E extends Element>(
+  create: (tag: string) => E,
+  name: string,
+  attributes: Attributes,
+  children: readonly Child[],
+): E {
+  const [tag = "", classes] = name.split(".");
+  const element = create(tag);
+  setAttributes(element, { class: classes, ...attributes });
+  element.append(...present(children));
+  return element;
 }
 
 export function html<K extends keyof HTMLElementTagNameMap>(
-  tag: K,
+  name: Named<K>,
   attributes: Attributes = {},
   ...children: readonly Child[]
 ): HTMLElementTagNameMap[K] {
-  const element = document.createElement(tag);
-  setAttributes(element, attributes);
-  append(element, children);
-  return element;
+  const create = (tag: string) => document.createElement(tag) as HTMLElementTagNameMap[K];
+  return make(create, name, attributes, children);
 }
 
 export function svg<K extends keyof SVGElementTagNameMap>(
-  tag: K,
+  name: Named<K>,
   attributes: Attributes = {},
   ...children: readonly Child[]
 ): SVGElementTagNameMap[K] {
-  const element = document.createElementNS(SVG_NS, tag);
-  setAttributes(element, attributes);
-  append(element, children);
-  return element;
+  const create = (tag: string) => document.createElementNS(SVG_NS, tag) as SVGElementTagNameMap[K];
+  return make(create, name, attributes, children);
 }
 
 /** addEventListener whose signal cannot be forgotten. */
@@ -72,7 +84,7 @@ const ICONS = {
 export type IconName = keyof typeof ICONS;
 
 export function icon(name: IconName): SVGSVGElement {
-  return svg("svg", { class: "nf-icon", viewBox: "0 0 15 15", "aria-hidden": "true" }, svg("path", { d: ICONS[name] }));
+  return svg("svg.nf-icon", { viewBox: "0 0 15 15", "aria-hidden": "true" }, svg("path", { d: ICONS[name] }));
 }
 
 /** A push button with a picture; `label` is its accessible name and tooltip. */

@@ -18,8 +18,8 @@ export function edgeHead({ x, y, dx, dy }: Arrow): SVGGElement {
   return svg(
     "g",
     { transform: `translate(${x} ${y}) rotate(${degrees})` },
-    svg("path", { class: "nf-edge-line nf-edge-stub", d: "M-5 0H0" }),
-    svg("path", { class: "nf-edge-head nf-steady", d: "M0 0L-5.8 3L-5.8 -3z" }),
+    svg("path.nf-edge-line nf-edge-stub", { d: "M-5 0H0" }),
+    svg("path.nf-edge-head nf-steady", { d: "M0 0L-5.8 3L-5.8 -3z" }),
   );
 }
 
@@ -46,15 +46,15 @@ function edgeLabel(edge: EdgeInfo, place: Label, measure: Measure): SVGGElement 
   // The line is broken by paper the size of the words.
   const room = width(text) + 12;
   const left = { start: -6, middle: -room / 2, end: 6 - room }[place.anchor];
-  const paper = svg("rect", { class: "nf-edge-paper", x: left, y: -8, width: room, height: 16 });
+  const paper = svg("rect.nf-edge-paper", { x: left, y: -8, width: room, height: 16 });
   return steady(place.x, place.y, paper, drawn);
 }
 
 function edgeParts(edge: EdgeInfo, path: EdgePath, pane: Pane): (Element | null)[] {
   return [
-    svg("path", { class: "nf-edge-hit", d: path.path }),
-    svg("path", { class: "nf-edge-halo", d: path.path }),
-    svg("path", { class: "nf-edge-line", d: path.path, "stroke-dashoffset": path.dash }),
+    svg("path.nf-edge-hit", { d: path.path }),
+    svg("path.nf-edge-halo", { d: path.path }),
+    svg("path.nf-edge-line", { d: path.path, "stroke-dashoffset": path.dash }),
     edgeHead(path.arrow),
     path.label === null ? null : edgeLabel(edge, path.label, pane.measure),
   ];
@@ -62,7 +62,7 @@ function edgeParts(edge: EdgeInfo, path: EdgePath, pane: Pane): (Element | null)
 
 /** One element per edge of the graph; elements live as long as their edge does. */
 export function createEdges(pane: Pane, end: AbortSignal): SVGGElement {
-  const layer = svg("g", { class: "nf-edges" });
+  const layer = svg("g.nf-edges");
   const elements = new Map<string, SVGGElement>();
   watch(end, () => {
     const { edges } = pane.index.value;
@@ -72,7 +72,7 @@ export function createEdges(pane: Pane, end: AbortSignal): SVGGElement {
       const edge = edges.get(path.id);
       if (edge === undefined) continue;
       shown.add(edge.id);
-      const element = elements.get(edge.id) ?? svg("g", { class: "nf-edge" });
+      const element = elements.get(edge.id) ?? svg("g.nf-edge");
       elements.set(edge.id, element);
       setAttributes(element, {
         "data-edge": edge.id,
@@ -103,8 +103,8 @@ export function createEdges(pane: Pane, end: AbortSignal): SVGGElement {
 
 function groupElement(box: GroupBox, group: GroupInfo, pane: Pane, end: AbortSignal): SVGGElement {
   const { x, y, width, height, header } = box;
-  const frame = svg("rect", { class: "nf-group-box", x, y, width, height, rx: 6 });
-  const element = svg("g", { class: "nf-group", "data-stage": group.id }, svg("title", {}, group.label), frame);
+  const frame = svg("rect.nf-group-box", { x, y, width, height, rx: 6 });
+  const element = svg("g.nf-group", { "data-stage": group.id }, svg("title", {}, group.label), frame);
   if (header === null) return element;
   const name = `Close ${group.label}`;
   const open = pane.widget.expanded.value.includes(group.id);
@@ -117,17 +117,17 @@ function groupElement(box: GroupBox, group: GroupInfo, pane: Pane, end: AbortSig
   if (type !== "" && rest > 24)
     words.push(label(left + pane.measure(text, "code", 11, 600) + 8, 14, type, { class: "nf-type" }));
   const button = open && collapseButton(group, name, pane, end);
-  element.append(steady(header.x, header.y, svg("g", { class: "nf-group-name" }, ...words, button)));
+  element.append(steady(header.x, header.y, svg("g.nf-group-name", {}, ...words, button)));
   return element;
 }
 
 function collapseButton(group: GroupInfo, name: string, pane: Pane, end: AbortSignal): SVGGElement {
   const { widget, index } = pane;
   const button = svg(
-    "g",
-    { class: "nf-collapse", role: "button", tabindex: 0, "aria-label": name },
+    "g.nf-collapse",
+    { role: "button", tabindex: 0, "aria-label": name },
     svg("title", {}, name),
-    svg("rect", { class: "nf-hit", x: 0, y: 1, width: 18, height: 18 }),
+    svg("rect.nf-hit", { x: 0, y: 1, width: 18, height: 18 }),
     svg("path", { d: "M5.5 10h7" }),
   );
   const close = (event: Event): void => {
@@ -149,7 +149,7 @@ function collapseButton(group: GroupInfo, name: string, pane: Pane, end: AbortSi
 }
 
 export function createGroups(pane: Pane, end: AbortSignal): SVGGElement {
-  const layer = svg("g", { class: "nf-groups" });
+  const layer = svg("g.nf-groups");
   let drawn = new AbortController();
   watch(end, () => {
     drawn.abort();

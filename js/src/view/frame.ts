@@ -1,4 +1,5 @@
 /** What the browser tells of the widget's place: sizes, full screen, fonts; and what the host's keyboard is left. */
+import { atEnd } from "../ends";
 import type { Theme } from "../colour";
 import { batch, computed, type ReadonlySignal, signal } from "../state";
 import { on } from "./dom";
@@ -23,7 +24,7 @@ export function observeSizes(root: HTMLElement, canvas: HTMLElement, end: AbortS
   });
   observer.observe(root);
   observer.observe(canvas);
-  end.addEventListener("abort", () => observer.disconnect(), { once: true });
+  atEnd(end, () => observer.disconnect());
   return { width, canvasWidth, canvasHeight };
 }
 

@@ -1,5 +1,6 @@
 /** What the pointer is on: stage, edge, and the element of a picture under it. */
 
+import { atEnd } from "../ends";
 import type { Tile } from "../interest";
 import type { TileRequest } from "../protocol";
 import { type Hover, NO_HOVER, type Probe, type ReadonlySignal, signal, watch } from "../state";
@@ -142,7 +143,7 @@ export function followPointer(pane: Pane, svg: SVGSVGElement, end: AbortSignal):
     end,
   );
   on(svg, "pointerleave", () => point(NO_HOVER, null), end);
-  end.addEventListener("abort", () => clearTimeout(timer), { once: true });
+  atEnd(end, () => clearTimeout(timer));
   let mine = false;
   watch(end, () => {
     const now = aim.value;

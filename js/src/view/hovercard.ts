@@ -64,7 +64,7 @@ function content(edge: EdgeInfo, pane: Pane, carried: boolean): { children: Chil
   const children: Child[] = [
     label(INSET, 18, title, { class: "nf-name" }),
     label(WIDTH - INSET, 18, edge.kind, { class: "nf-kind", "text-anchor": "end" }),
-    !carried && svg("path", { class: "nf-edge-line", d: `M${INSET} ${HEADER}H${WIDTH - INSET}` }),
+    !carried && svg("path.nf-edge-line", { d: `M${INSET} ${HEADER}H${WIDTH - INSET}` }),
     ...pictures,
     label(INSET, bottom, via, { class: "nf-shape" }),
     label(WIDTH - INSET, bottom, shape, { class: "nf-shape", "text-anchor": "end" }),
@@ -85,22 +85,22 @@ function drawCard(edge: EdgeInfo, path: EdgePath, pane: Pane): SVGGElement {
     : clamp(below + height > room ? stretch.y - height - 14 : below, room - height);
   const { k, x: vx, y: vy } = pane.view.viewport.value;
   return svg(
-    "g",
-    { class: "nf-hover nf-edge-colours", "data-kind": edge.kind, "data-evidence": edge.evidence },
-    svg("rect", { class: "nf-raised", x: x + 0.5, y: y + 0.5, width: WIDTH, height, rx: 5 }),
+    "g.nf-hover nf-edge-colours",
+    { "data-kind": edge.kind, "data-evidence": edge.evidence },
+    svg("rect.nf-raised", { x: x + 0.5, y: y + 0.5, width: WIDTH, height, rx: 5 }),
     svg("g", { transform: `translate(${x} ${y})` }, ...children),
     carried &&
       svg(
         "g",
         { transform: `translate(${vx} ${vy}) scale(${k})`, class: "nf-hot" },
-        svg("path", { class: "nf-edge-line", d: path.path, "stroke-dashoffset": path.dash }),
+        svg("path.nf-edge-line", { d: path.path, "stroke-dashoffset": path.dash }),
         edgeHead(path.arrow),
       ),
   );
 }
 
 export function createHoverCard(pane: Pane, end: AbortSignal): SVGGElement {
-  const layer = svg("g", { class: "nf-hover-layer", "aria-hidden": "true" });
+  const layer = svg("g.nf-hover-layer", { "aria-hidden": "true" });
   watch(end, () => {
     const hover = pane.view.hover.value;
     const edge = hover.kind === "edge" ? pane.index.value.edges.get(hover.id) : undefined;

@@ -66,12 +66,12 @@ async function copy(text: string, shown: HTMLElement): Promise<void> {
 }
 
 export function createMessage(pane: Pane, condition: ReadonlySignal<Condition>, end: AbortSignal): HTMLElement {
-  const title = html("span", { class: "nf-message-title" });
-  const body = html("span", { class: "nf-message-body" });
-  const words = html("div", { class: "nf-message-words" }, title, body);
+  const title = html("span.nf-message-title");
+  const body = html("span.nf-message-body");
+  const words = html("div.nf-message-words", {}, title, body);
   const retry = html("button", { type: "button", class: "nf-button nf-boxed" }, "Retry");
   const copyButton = html("button", { type: "button", class: "nf-button nf-boxed" }, "Copy");
-  const element = html("div", { class: "nf-message", role: "alert" }, words, retry, copyButton);
+  const element = html("div.nf-message", { role: "alert" }, words, retry, copyButton);
   on(
     retry,
     "click",

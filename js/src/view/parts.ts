@@ -1,18 +1,7 @@
 /** Small pieces that several parts of the inspector are made of. */
+import { successive } from "../ends";
 import { type ReadonlySignal, watch } from "../state";
-import { type Child, html, on } from "./dom";
-
-/** A run of lifetimes inside `end`: each call ends the one before and gives the signal of the next. */
-function successive(end: AbortSignal): () => AbortSignal {
-  let current = new AbortController();
-  end.addEventListener("abort", () => current.abort(), { once: true });
-  return () => {
-    current.abort();
-    current = new AbortController();
-    if (end.aborted) current.abort();
-    return current.signal;
-  };
-}
+import { type Child, html, on, present } from "./dom";
 
 /** Text that follows a signal. */
 export function live(text: ReadonlySignal<string>, end: AbortSignal): Text {
@@ -32,12 +21,12 @@ export function remade<E extends Element>(
   const next = successive(end);
   watch(end, () => {
     const children = make(next());
-    element.replaceChildren(...children.filter((child) => child !== null && child !== undefined && child !== false));
+    element.replaceChildren(...present(children));
   });
   return element;
 }
 
-export const code = (...children: Child[]): HTMLElement => html("code", { class: "nf-i-code" }, ...children);
+export const code = (...children: Child[]): HTMLElement => html("code.nf-i-code", {}, ...children);
 
 /** A button with words on it. */
 export function textButton(
@@ -65,7 +54,7 @@ export function chooser<T>(
   end: AbortSignal,
 ): HTMLSelectElement {
   const options = choices.map(({ text }, i) => html("option", { value: i }, text));
-  const select = html("select", { class: "nf-i-select", "aria-label": label }, ...options);
+  const select = html("select.nf-i-select", { "aria-label": label }, ...options);
   watch(end, () => {
     select.selectedIndex = choices.findIndex(({ value }) => value === current.value);
   });

@@ -5,7 +5,7 @@ import { brief, compactShape } from "../format";
 import { watch } from "../state";
 import { overlaps, type Rect, toScreen } from "../viewport";
 import { bitmapOf, bitmapUrl, type Plane, valueAt } from "./canvas";
-import { type Child, svg } from "./dom";
+import { type Child, present, svg } from "./dom";
 import { label } from "./draw/text";
 import type { Placed } from "./draw/tiles";
 import type { Aim, Pointing } from "./hover";
@@ -62,7 +62,7 @@ function grid({ rect, pixel }: Shown, rows: Span, columns: Span): Child {
     d += `M${left.toFixed(1)} ${(rect.y + r * pixel.height).toFixed(1)}h${width.toFixed(1)}`;
   for (let c = columns[0]; c <= columns[1]; c++)
     d += `M${(rect.x + c * pixel.width).toFixed(1)} ${top.toFixed(1)}v${height.toFixed(1)}`;
-  return svg("path", { class: "nf-grid", d });
+  return svg("path.nf-grid", { d });
 }
 
 /** Indices along the upper and left edge of what can be seen of a slice, on strips of paper, and its name. */
@@ -88,8 +88,8 @@ function rulers(each: Shown, rows: Span, columns: Span, canvas: Rect): Child[] {
   }
   const side = { x: left, y: top + TOP_STRIP, width: SIDE_STRIP, height: bottom - top - TOP_STRIP };
   return [
-    svg("rect", { class: "nf-strip", x: left, y: top, width: right - left, height: TOP_STRIP }),
-    svg("rect", { class: "nf-strip", ...side }),
+    svg("rect.nf-strip", { x: left, y: top, width: right - left, height: TOP_STRIP }),
+    svg("rect.nf-strip", { ...side }),
     ...indices,
     label(left + 6, top + 11, placed.slot.part, { class: "nf-ruler" }),
   ];
@@ -172,13 +172,13 @@ function miniature(pane: Pane, all: readonly Shown[], canvas: Rect): Child {
   const [x0, x1] = [at(-origin.x, width), at(canvas.width - origin.x, width)];
   const [y0, y1] = [at(-origin.y, height), at(canvas.height - origin.y, height)];
   return svg(
-    "g",
-    { class: "nf-miniature" },
-    svg("rect", { class: "nf-raised", x: x - 8, y: y - 24, width: panel + 16, height: height + 32, rx: 5 }),
+    "g.nf-miniature",
+    {},
+    svg("rect.nf-raised", { x: x - 8, y: y - 24, width: panel + 16, height: height + 32, rx: 5 }),
     label(x, y - 8, info?.label ?? stage, { class: "nf-name" }),
     label(x + panel, y - 8, shape, { class: "nf-range", "text-anchor": "end" }),
     ...tiles,
-    svg("rect", { class: "nf-window", x: x + x0, y: y + y0, width: x1 - x0, height: y1 - y0 }),
+    svg("rect.nf-window", { x: x + x0, y: y + y0, width: x1 - x0, height: y1 - y0 }),
   );
 }
 
@@ -187,7 +187,7 @@ const spatial = ({ placed }: Aim | Shown): boolean =>
 
 function cross(rect: Rect, x: number, y: number): Child[] {
   const d = `M${rect.x} ${y}h${rect.width}M${x} ${rect.y}v${rect.height}`;
-  return [svg("path", { class: "nf-cross-paper", d }), svg("path", { class: "nf-cross", d })];
+  return [svg("path.nf-cross-paper", { d }), svg("path.nf-cross", { d })];
 }
 
 /** Lines through what the pointer is on, in its own slice and at the same place of the picture that went in. */
@@ -206,8 +206,8 @@ function crosshair(pane: Pane, aim: Aim): Child[] {
 }
 
 export function createPixels(pane: Pane, pointing: Pointing, end: AbortSignal): SVGGElement {
-  const pixels = svg("g", {});
-  const cursor = svg("g", {});
+  const pixels = svg("g");
+  const cursor = svg("g");
   watch(end, () => {
     if (pane.view.level.value !== "near") return pixels.replaceChildren();
     pane.repainted.value;
@@ -221,13 +221,13 @@ export function createPixels(pane: Pane, pointing: Pointing, end: AbortSignal): 
       each.some(({ pixel, rect }) => pixel.width >= NUMBERS_FROM_PX && overlaps(rect, canvas)),
     );
     if (deep !== undefined) children.push(miniature(pane, deep, canvas));
-    pixels.replaceChildren(...children.filter((child) => child instanceof Node));
+    pixels.replaceChildren(...present(children));
   });
   watch(end, () => {
     const aim = pointing.aim.value;
     pane.repainted.value;
     const children = aim === null || pane.view.level.value === "far" ? [] : crosshair(pane, aim);
-    cursor.replaceChildren(...children.filter((child) => child instanceof Node));
+    cursor.replaceChildren(...present(children));
   });
-  return svg("g", { class: "nf-overlay", "aria-hidden": "true" }, pixels, cursor);
+  return svg("g.nf-overlay", { "aria-hidden": "true" }, pixels, cursor);
 }

@@ -9,9 +9,9 @@ export interface Entry {
 }
 
 function entryElement(entry: Entry, close: () => void, end: AbortSignal): HTMLElement {
-  const title = entry.title === "" ? null : html("span", { class: "nf-entry-title" }, entry.title);
-  const text = html("span", { class: "nf-entry-text" }, entry.text);
-  if (entry.go === undefined) return html("li", { class: "nf-entry", tabindex: -1 }, title, text);
+  const title = entry.title === "" ? null : html("span.nf-entry-title", {}, entry.title);
+  const text = html("span.nf-entry-text", {}, entry.text);
+  if (entry.go === undefined) return html("li.nf-entry", { tabindex: -1 }, title, text);
   const button = html("button", { type: "button", class: "nf-entry" }, title, text);
   on(
     button,

@@ -1,4 +1,5 @@
 /** The line below: what the pointer is on, in words; the kinds of edges and the colours. */
+import { successive } from "../ends";
 import { colourTable } from "../colour";
 import { percent, precise } from "../format";
 import type { EdgeKind } from "../protocol";
@@ -72,19 +73,19 @@ function readoutText(pane: Pane): string {
 }
 
 function kindKey(kind: EdgeKind | "inferred"): HTMLElement {
-  const line = svg("path", { class: "nf-edge-line", d: "M0 4h26" });
+  const line = svg("path.nf-edge-line", { d: "M0 4h26" });
   const attributes = {
     class: "nf-edge-colours",
     "data-kind": kind === "inferred" ? "main" : kind,
     "data-evidence": kind === "inferred" ? "inferred" : "traced",
   };
   const sample = svg("svg", { width: 26, height: 8, "aria-hidden": "true" }, svg("g", attributes, line));
-  return html("span", { class: "nf-key" }, sample, kind);
+  return html("span.nf-key", {}, sample, kind);
 }
 
 /** The kinds of edges that are there, where there is more than the one. */
 function kinds(pane: Pane, end: AbortSignal): HTMLElement {
-  const element = html("span", { class: "nf-keys" });
+  const element = html("span.nf-keys");
   watch(end, () => {
     const edges = [...pane.index.value.edges.values()];
     const found: (EdgeKind | "inferred")[] = (["main", "skip", "merge"] as const).filter((kind) =>
@@ -106,13 +107,9 @@ function scaleWords({ widget }: Pane): readonly [low: string, high: string, mean
 }
 
 function legend(pane: Pane, end: AbortSignal): HTMLElement {
-  const [low, high] = [html("span", {}), html("span", {})];
-  const bar = html("span", {
-    class: "nf-lut",
-    role: "img",
-    "aria-label": "cool: negative, paper: zero, warm: positive",
-  });
-  const whole = html("span", { class: "nf-legend" }, low, bar, high);
+  const [low, high] = [html("span"), html("span")];
+  const bar = html("span.nf-lut", { role: "img", "aria-label": "cool: negative, paper: zero, warm: positive" });
+  const whole = html("span.nf-legend", {}, low, bar, high);
   watch(end, () => {
     const { rgba } = colourTable(pane.view.theme.value);
     const url = bitmapUrl({ width: rgba.length / 4, height: 1, rgba });
@@ -127,18 +124,15 @@ function legend(pane: Pane, end: AbortSignal): HTMLElement {
 /** "3 notes": what the reader should know about how the graph was found. */
 function notes(pane: Pane, focusStage: (id: string) => void, end: AbortSignal): HTMLElement {
   const button = html("button", { type: "button", class: "nf-button nf-notes-button" });
-  const list = html("ul", { class: "nf-list" });
-  const panel = html("div", { class: "nf-popover nf-popover-up", role: "region", "aria-label": "Notes" }, list);
-  const anchor = html("div", { class: "nf-anchor" }, button, panel);
+  const list = html("ul.nf-list");
+  const panel = html("div.nf-popover nf-popover-up", { role: "region", "aria-label": "Notes" }, list);
+  const anchor = html("div.nf-anchor", {}, button, panel);
   const { close } = popover(button, panel, () => list.querySelector<HTMLElement>("button, [tabindex]")?.focus(), end);
-  let filled = new AbortController();
-  end.addEventListener("abort", () => filled.abort(), { once: true });
+  const next = successive(end);
   watch(end, () => {
     const found = pane.widget.graph.value?.notes ?? [];
     anchor.hidden = found.length === 0;
     button.textContent = `${found.length} ${found.length === 1 ? "note" : "notes"}`;
-    filled.abort();
-    filled = new AbortController();
     const entries = found.map(({ text, stage }) => {
       const known = pane.index.value.stages.get(stage);
       if (known === undefined) return { title: stage, text };
@@ -148,17 +142,17 @@ function notes(pane: Pane, focusStage: (id: string) => void, end: AbortSignal): 
       };
       return { title: known.label, text, go };
     });
-    fillList(list, entries, close, filled.signal);
+    fillList(list, entries, close, next());
   });
   return anchor;
 }
 
 export function createReadout(pane: Pane, focusStage: (id: string) => void, end: AbortSignal): HTMLElement {
-  const text = html("span", { class: "nf-said" });
+  const text = html("span.nf-said");
   watch(end, () => {
     text.textContent = readoutText(pane);
     text.title = text.textContent;
   });
-  const live = html("div", { class: "nf-readout", role: "status", "aria-live": "polite" }, text);
-  return html("div", { class: "nf-footer" }, live, notes(pane, focusStage, end), kinds(pane, end), legend(pane, end));
+  const live = html("div.nf-readout", { role: "status", "aria-live": "polite" }, text);
+  return html("div.nf-footer", {}, live, notes(pane, focusStage, end), kinds(pane, end), legend(pane, end));
 }

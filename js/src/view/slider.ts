@@ -9,8 +9,8 @@ import { track } from "./slide/track";
 function playButton(frames: Frames, end: AbortSignal): HTMLButtonElement {
   const { playing, still } = frames;
   const pause = svg(
-    "svg",
-    { class: "nf-icon", viewBox: "0 0 15 15", "aria-hidden": "true" },
+    "svg.nf-icon",
+    { viewBox: "0 0 15 15", "aria-hidden": "true" },
     svg("path", { d: "M4 3h2.5v9H4zM8.5 3H11v9H8.5z" }),
   );
   const play = icon("play");
@@ -35,17 +35,17 @@ function transport(frames: Frames, label: ReadonlySignal<string>, end: AbortSign
     forward.disabled = current.value === count.value - 1;
   });
   const place = computed(() => `frame ${current.value + 1} of ${count.value}`);
-  const name = html("b", { class: "nf-s-label" }, live(label, end));
+  const name = html("b.nf-s-label", {}, live(label, end));
   watch(end, () => {
     name.hidden = label.value === "";
     name.title = label.value;
   });
   return html(
-    "div",
-    { class: "nf-s-transport" },
-    html("div", { class: "nf-s-buttons" }, back, playButton(frames, end), forward),
+    "div.nf-s-transport",
+    {},
+    html("div.nf-s-buttons", {}, back, playButton(frames, end), forward),
     name,
-    html("span", { class: "nf-s-place" }, live(place, end)),
+    html("span.nf-s-place", {}, live(place, end)),
   );
 }
 
@@ -75,7 +75,7 @@ function sampleChooser({ widget }: ViewContext, end: AbortSignal): HTMLElement {
     end,
   );
   const total = computed(() => `of 0–${most.value}`);
-  const box = html("label", { class: "nf-s-sample" }, "sample", input, html("span", {}, live(total, end)));
+  const box = html("label.nf-s-sample", {}, "sample", input, html("span", {}, live(total, end)));
   watch(end, () => {
     box.hidden = most.value === 0;
   });
@@ -92,13 +92,8 @@ export function createSlider(context: ViewContext, end: AbortSignal): HTMLElemen
     const place = `frame ${frames.current.value + 1} of ${frames.count.value}`;
     return label.value === "" ? place : `${label.value}, ${place}`;
   });
-  const film = html("div", { class: "nf-s-film" }, transport(frames, label, end), track(frames, memory, spoken, end));
-  const root = html(
-    "div",
-    { class: "nf-slider", role: "group", "aria-label": "Frames" },
-    film,
-    sampleChooser(context, end),
-  );
+  const film = html("div.nf-s-film", {}, transport(frames, label, end), track(frames, memory, spoken, end));
+  const root = html("div.nf-slider", { role: "group", "aria-label": "Frames" }, film, sampleChooser(context, end));
   watch(end, () => {
     film.hidden = frames.count.value <= 1;
     root.hidden = frames.count.value <= 1 && widget.sample_count.value <= 1;

@@ -1,10 +1,11 @@
 /** One stage: its element, kept up to date with what is known of it. */
+import { atEnd } from "../ends";
 import { colourTable } from "../colour";
 import type { StageInfo, Summary, TileRequest } from "../protocol";
 import { computed, type ReadonlySignal, untracked, watch } from "../state";
 import { planeRange } from "./canvas";
 import { bestPlane, sharpRequest, wholeRequest } from "./detail";
-import { setAttributes, svg } from "./dom";
+import { present, setAttributes, svg } from "./dom";
 import { alarmText, type CardStyle, drawCard, isAlarming, pictureBox, shapeOf } from "./draw/card";
 import { drawFar } from "./draw/far";
 import { createImagePool, type ImagePool } from "./draw/images";
@@ -31,7 +32,7 @@ const NO_SUMMARIES: readonly Summary[] = [];
 
 export function createStage(pane: Pane, id: string, end: AbortSignal): SVGGElement {
   const { widget, view, interest } = pane;
-  const element = svg("g", { class: "nf-stage", "data-stage": id, role: "button", "aria-keyshortcuts": "Enter e" });
+  const element = svg("g.nf-stage", { "data-stage": id, role: "button", "aria-keyshortcuts": "Enter e" });
   const parts: Parts = {
     pane,
     id,
@@ -67,7 +68,7 @@ export function createStage(pane: Pane, id: string, end: AbortSignal): SVGGEleme
     looked ||= parts.selected.value || parts.near.value;
     claim.want(draw(element, parts, looked));
   });
-  end.addEventListener("abort", () => pane.pictures.delete(id), { once: true });
+  atEnd(end, () => pane.pictures.delete(id));
   return element;
 }
 
@@ -88,7 +89,7 @@ function draw(element: SVGGElement, parts: Parts, looked: boolean): readonly Til
   const children = far
     ? drawFar(stage, summaries, { ...plain, late: false, failed: false }, pictureStyle)
     : drawCard({ stage, summaries, drawing }, { ...plain, ...fateOf(parts, wanted) });
-  element.replaceChildren(...children.filter((child) => child instanceof Node));
+  element.replaceChildren(...present(children));
   // Keeps the words apart for who reads the text without the picture.
   for (const text of element.querySelectorAll("text")) text.after(" ");
   describe(element, stage, summaries);

@@ -1,4 +1,5 @@
 /** The graph pane: groups, edges and cards in one SVG, moved and scaled as one. */
+import { atEnd } from "../ends";
 import { type GraphIndex, type Lit, litByEdge, litByStage } from "../graph";
 import type { Card, Layout } from "../layout/types";
 import { computed, type ReadonlySignal, signal, untracked, type ViewContext, watch } from "../state";
@@ -62,10 +63,10 @@ function createPane(context: ViewContext, source: GraphSource): Pane {
 export function createGraphPane(context: ViewContext, source: GraphSource, end: AbortSignal): GraphPane {
   const pane = createPane(context, source);
   const { view } = pane;
-  const stages = svg("g", { class: "nf-stages" });
-  const scene = svg("g", { class: "nf-scene" }, createGroups(pane, end), createEdges(pane, end), stages);
-  const root = svg("svg", { class: "nf-svg", role: "group", "aria-label": "Stages of the network" }, scene);
-  const element = html("div", { class: "nf-canvas", tabindex: -1 }, root);
+  const stages = svg("g.nf-stages");
+  const scene = svg("g.nf-scene", {}, createGroups(pane, end), createEdges(pane, end), stages);
+  const root = svg("svg.nf-svg", { role: "group", "aria-label": "Stages of the network" }, scene);
+  const element = html("div.nf-canvas", { tabindex: -1 }, root);
   const elements = keepStages(pane, stages, end);
   const focusStage = (id: string): void => elements.get(id)?.focus({ preventScroll: true });
   watch(end, () => {
@@ -116,13 +117,9 @@ function keepStages(pane: Pane, layer: SVGGElement, end: AbortSignal): ReadonlyM
       if (!elements.has(pane.view.focus.peek())) pane.view.focus.value = ids[0] ?? "";
     });
   });
-  end.addEventListener(
-    "abort",
-    () => {
-      for (const stop of ends.values()) stop.abort();
-    },
-    { once: true },
-  );
+  atEnd(end, () => {
+    for (const stop of ends.values()) stop.abort();
+  });
   return elements;
 }
 
@@ -165,5 +162,5 @@ function moveSoftly(pane: Pane, root: SVGSVGElement, end: AbortSignal): void {
     }
     before = now;
   });
-  end.addEventListener("abort", () => clearTimeout(timer), { once: true });
+  atEnd(end, () => clearTimeout(timer));
 }

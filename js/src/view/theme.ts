@@ -1,4 +1,5 @@
 /** Dark or light, as the host shows it now, and how many device pixels a CSS pixel has. */
+import { atEnd } from "../ends";
 import type { Theme } from "../colour";
 import { type Signal, type ViewContext, watch } from "../state";
 
@@ -49,7 +50,7 @@ export function followTheme({ widget, view }: ViewContext, root: HTMLElement, en
   const observer = new window.MutationObserver(settle);
   for (const element of [document.body, document.documentElement])
     observer.observe(element, { attributes: true, attributeFilter: TOLD_BY });
-  end.addEventListener("abort", () => observer.disconnect(), { once: true });
+  atEnd(end, () => observer.disconnect());
   prefersDark.addEventListener("change", settle, { signal: end });
   watch(end, () => {
     widget.options.value;

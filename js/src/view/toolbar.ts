@@ -1,4 +1,5 @@
 /** The bar on top: what the model is, what is going on, and the controls of the picture. */
+import { successive } from "../ends";
 import { count, duration } from "../format";
 import { depth, search } from "../graph";
 import { type Condition, computed, type ReadonlySignal, watch } from "../state";
@@ -57,14 +58,14 @@ function metaOf({ pane, condition }: ToolbarSource): Meta {
 
 const ring = (): SVGElement =>
   svg(
-    "svg",
-    { class: "nf-icon", viewBox: "0 0 15 15", "aria-hidden": "true" },
-    svg("circle", { class: "nf-ring", cx: 7.5, cy: 7.5, r: 5, pathLength: 100 }),
+    "svg.nf-icon",
+    { viewBox: "0 0 15 15", "aria-hidden": "true" },
+    svg("circle.nf-ring", { cx: 7.5, cy: 7.5, r: 5, pathLength: 100 }),
   );
 
 function state(source: ToolbarSource, end: AbortSignal): HTMLElement {
-  const name = html("span", { class: "nf-model" });
-  const meta = html("span", { class: "nf-meta" });
+  const name = html("span.nf-model");
+  const meta = html("span.nf-meta");
   watch(end, () => {
     name.textContent = source.pane.widget.graph.value?.model.name ?? "";
     const { text, pill, icon: sign } = metaOf(source);
@@ -73,7 +74,7 @@ function state(source: ToolbarSource, end: AbortSignal): HTMLElement {
     meta.classList.toggle("nf-pill", pill);
     meta.title = text;
   });
-  return html("div", { class: "nf-state" }, html("span", { class: "nf-dot", "aria-hidden": "true" }), name, meta);
+  return html("div.nf-state", {}, html("span.nf-dot", { "aria-hidden": "true" }), name, meta);
 }
 
 /** A value between − and +. */
@@ -87,21 +88,14 @@ function stepper(
   press: (more: boolean) => void,
   end: AbortSignal,
 ): HTMLElement {
-  const value = html("output", { class: "nf-value" });
+  const value = html("output.nf-value");
   watch(end, () => {
     value.textContent = parts.shown.value;
   });
   const less = iconButton("minus", parts.less, () => press(false), end);
   const more = iconButton("plus", parts.more, () => press(true), end);
-  const title = parts.name === "" ? null : html("span", { class: "nf-title" }, parts.name);
-  return html(
-    "div",
-    { class: "nf-stepper", role: "group", "aria-label": parts.name || "zoom" },
-    title,
-    less,
-    value,
-    more,
-  );
+  const title = parts.name === "" ? null : html("span.nf-title", {}, parts.name);
+  return html("div.nf-stepper", { role: "group", "aria-label": parts.name || "zoom" }, title, less, value, more);
 }
 
 function searchBox({ pane, focusStage }: ToolbarSource, end: AbortSignal): HTMLElement {
@@ -116,13 +110,10 @@ function searchBox({ pane, focusStage }: ToolbarSource, end: AbortSignal): HTMLE
     placeholder: "name or type",
     "aria-label": "Name or type of a stage",
   });
-  const list = html("ul", { class: "nf-list" });
-  const panel = html("div", { class: "nf-popover" }, input, list);
-  let filled = new AbortController();
-  end.addEventListener("abort", () => filled.abort(), { once: true });
+  const list = html("ul.nf-list");
+  const panel = html("div.nf-popover", {}, input, list);
+  const next = successive(end);
   const fill = (): void => {
-    filled.abort();
-    filled = new AbortController();
     const graph = pane.widget.graph.peek();
     const found = graph === null ? [] : search(graph, input.value);
     const entries = found.map((stage) => ({
@@ -137,7 +128,7 @@ function searchBox({ pane, focusStage }: ToolbarSource, end: AbortSignal): HTMLE
       list,
       entries.length > 0 ? entries : [{ title: "", text: "no stage of that name or type" }],
       close,
-      filled.signal,
+      next(),
     );
   };
   const { close } = popover(
@@ -159,14 +150,14 @@ function searchBox({ pane, focusStage }: ToolbarSource, end: AbortSignal): HTMLE
     },
     end,
   );
-  return html("div", { class: "nf-anchor" }, button, panel);
+  return html("div.nf-anchor", {}, button, panel);
 }
 
 /** "Save the picture" as SVG or PNG. */
 function saveMenu({ pane, picture }: ToolbarSource, end: AbortSignal): HTMLElement {
   const button = iconButton("save", "Save the picture", () => {}, end);
-  const list = html("ul", { class: "nf-list" });
-  const panel = html("div", { class: "nf-popover" }, list);
+  const list = html("ul.nf-list");
+  const panel = html("div.nf-popover", {}, list);
   const entry = (format: "svg" | "png", text: string) => ({
     title: format.toUpperCase(),
     text,
@@ -180,11 +171,11 @@ function saveMenu({ pane, picture }: ToolbarSource, end: AbortSignal): HTMLEleme
   const entries = [entry("svg", "lines and words stay sharp"), entry("png", "twice as fine as on screen")];
   const { close } = popover(button, panel, () => list.querySelector("button")?.focus(), end);
   fillList(list, entries, close, end);
-  return html("div", { class: "nf-anchor" }, button, panel);
+  return html("div.nf-anchor", {}, button, panel);
 }
 
 function progress({ pane, condition }: ToolbarSource, end: AbortSignal): HTMLElement {
-  const bar = html("div", { class: "nf-progress", role: "progressbar", "aria-label": "capture" });
+  const bar = html("div.nf-progress", { role: "progressbar", "aria-label": "capture" });
   watch(end, () => {
     const { done, total } = pane.widget.status.value;
     bar.hidden = condition.value !== "busy" || total === 0;
@@ -239,7 +230,7 @@ export function createToolbar(source: ToolbarSource, end: AbortSignal): HTMLElem
     searchBox(source, end),
     inspector,
   ];
-  const controls = html("div", { class: "nf-controls" }, deep, zoom, html("div", { class: "nf-buttons" }, ...buttons));
+  const controls = html("div.nf-controls", {}, deep, zoom, html("div.nf-buttons", {}, ...buttons));
   const name = { class: "nf-toolbar", role: "toolbar", "aria-label": "Picture of the network" };
   return html("div", name, state(source, end), controls, progress(source, end));
 }

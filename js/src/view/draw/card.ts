@@ -69,7 +69,7 @@ export function shapeOf(stage: StageInfo, summaries: readonly Summary[]): string
 
 /** Text keeps its size on screen above 100 %: a group that is scaled back around its origin. */
 export const steady = (x: number, y: number, ...children: readonly Child[]): SVGGElement =>
-  svg("g", { transform: `translate(${x} ${y})` }, svg("g", { class: "nf-steady" }, ...children));
+  svg("g", { transform: `translate(${x} ${y})` }, svg("g.nf-steady", {}, ...children));
 
 function head(stage: StageInfo, summary: Summary | undefined, style: CardStyle): Child[] {
   const { measure } = style;
@@ -91,8 +91,8 @@ function head(stage: StageInfo, summary: Summary | undefined, style: CardStyle):
 
 function expandButton(stage: StageInfo): SVGGElement {
   return svg(
-    "g",
-    { class: "nf-expand", "data-expand": stage.id },
+    "g.nf-expand",
+    { "data-expand": stage.id },
     svg("title", {}, `Show what is inside ${stage.label} (key e)`),
     svg("rect", { x: -22, y: 3, width: 18, height: 18, class: "nf-hit" }),
     svg("path", { d: "M-16.5 11.5h7M-13 8v7" }),
@@ -116,19 +116,19 @@ function foot(stage: StageInfo, summaries: readonly Summary[], style: CardStyle)
   }
   if (bins !== null && statistics !== null && statistics.count >= HISTOGRAM_FROM) {
     const drawn = histogram(bins, INSET, -28, card.width - 2 * INSET, 12);
-    const flat = svg("g", { class: "nf-steady-height" }, drawn);
+    const flat = svg("g.nf-steady-height", {}, drawn);
     parts.push(svg("g", { transform: `translate(0 ${card.height})` }, flat));
   }
   return [steady(0, card.height, ...left), ...parts];
 }
 
 const rounded = (card: Card): SVGRectElement =>
-  svg("rect", { class: "nf-card", x: 0.5, y: 0.5, width: card.width - 1, height: card.height - 1, rx: 5 });
+  svg("rect.nf-card", { x: 0.5, y: 0.5, width: card.width - 1, height: card.height - 1, rx: 5 });
 
 /** In the upper right of the picture: three dots for asked but not there, a cross for asked in vain. */
 function tag(card: Card, kind: "late" | "failed"): SVGGElement {
   const dots = [0, 1, 2].map((i) => svg("circle", { cx: card.width - 20.5 + i * 4.5, cy: 41, r: 1.2 }));
-  const cross = svg("path", { class: "nf-mark", d: `M${card.width - 19} 38l6 6m0 -6l-6 6` });
+  const cross = svg("path.nf-mark", { d: `M${card.width - 19} 38l6 6m0 -6l-6 6` });
   const frame = svg("rect", { x: card.width - 25.5, y: 34.5, width: 19, height: 13, rx: 3 });
   return svg("g", { class: `nf-tag nf-${kind}` }, frame, ...(kind === "late" ? dots : [cross]));
 }
@@ -138,14 +138,13 @@ export function placeholder(stage: StageInfo, box: Box, style: CardStyle): SVGGE
   const side = Math.min(box.width, box.height) * 0.8;
   const square = { x: 0, y: (box.height - side) / 2, width: side, height: side };
   const middle = `translate(${side / 2} ${box.height / 2})`;
-  if (stage.status === "raised")
-    return svg("path", { class: "nf-mark", d: "M-8 -8l16 16M8 -8l-16 16", transform: middle });
+  if (stage.status === "raised") return svg("path.nf-mark", { d: "M-8 -8l16 16M8 -8l-16 16", transform: middle });
   const lines = hatch(square.x, square.y, side, side, style.waiting !== "now");
   if (stage.status === "not-run") return svg("g", {}, lines, sentence("not called", square, style.measure));
   if (style.waiting !== "now") return svg("g", {}, lines);
   // The turning is a transform of its own, so the place is the parent's.
-  const ring = svg("g", { transform: middle }, svg("circle", { class: "nf-ring", r: 9, pathLength: 100 }));
-  return svg("g", { class: "nf-now" }, lines, ring);
+  const ring = svg("g", { transform: middle }, svg("circle.nf-ring", { r: 9, pathLength: 100 }));
+  return svg("g.nf-now", {}, lines, ring);
 }
 
 export interface CardParts {
@@ -162,7 +161,7 @@ export function drawCard({ stage, summaries, drawing }: CardParts, style: CardSt
   return [
     rounded(style.card),
     ...head(stage, summaries[0], style),
-    svg("g", { class: "nf-picture", transform: `translate(${box.x} ${box.y})` }, picture),
+    svg("g.nf-picture", { transform: `translate(${box.x} ${box.y})` }, picture),
     ...foot(stage, summaries, style),
     (style.late || style.failed) && tag(style.card, style.failed ? "failed" : "late"),
   ];

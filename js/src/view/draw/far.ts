@@ -19,9 +19,9 @@ function miniBars(values: readonly (number | null)[]): SVGGElement {
   const most = Math.max(1e-12, ...values.map((value) => Math.abs(value ?? 0)));
   const bars = values.slice(0, 4).map((value, i) => {
     const width = Math.max(1, (Math.abs(value ?? 0) / most) * (SIDE - 6));
-    return svg("rect", { class: "nf-bar", x: 3 - HALF, y: 4 - HALF + i * 4, width: width.toFixed(2), height: 2.5 });
+    return svg("rect.nf-bar", { x: 3 - HALF, y: 4 - HALF + i * 4, width: width.toFixed(2), height: 2.5 });
   });
-  return svg("g", { class: "nf-class nf-best" }, ...bars);
+  return svg("g.nf-class nf-best", {}, ...bars);
 }
 
 function farTile(summary: Summary | undefined, style: PictureStyle): SVGElement | null {
@@ -45,7 +45,7 @@ export function drawFar(
     port.y - y,
     svg("rect", { ...SQUARE, class: "nf-paper" }),
     farTile(summaries[0], style) ?? hatch(SQUARE.x, SQUARE.y, SIDE, SIDE, true),
-    svg("rect", { class: "nf-frame nf-far", x: -HALF - 0.5, y: -HALF - 0.5, width: SIDE + 1, height: SIDE + 1 }),
+    svg("rect.nf-frame nf-far", { x: -HALF - 0.5, y: -HALF - 0.5, width: SIDE + 1, height: SIDE + 1 }),
     label(0, -HALF - 6, short(stage.label), { class: "nf-name", "text-anchor": "middle" }),
     label(0, HALF + 13, short(compactShape(summaries[0]?.shape ?? stage.leaves[0]?.shape ?? [])), {
       class: "nf-range",
@@ -53,5 +53,5 @@ export function drawFar(
     }),
   );
   // The whole card answers to the pointer, though little of it is seen.
-  return [svg("rect", { class: "nf-hit", width, height }), middle];
+  return [svg("rect.nf-hit", { width, height }), middle];
 }

@@ -25,12 +25,12 @@ export function histogram(data: Histogram, x: number, y: number, width: number, 
   });
   const zero = high > low ? Math.round(x + (width * (0 - low)) / (high - low)) + 0.5 : null;
   return svg(
-    "g",
-    { class: "nf-histogram", "aria-hidden": "true" },
-    svg("path", { class: "nf-cool", d: paths.cool }),
-    svg("path", { class: "nf-warm", d: paths.warm }),
-    svg("path", { class: "nf-base", d: `M${at(x)} ${at(y + height + 0.5)}h${at(width)}` }),
-    zero !== null && low <= 0 && high >= 0 && svg("path", { class: "nf-zero", d: `M${zero} ${at(y + height - 2)}v5` }),
+    "g.nf-histogram",
+    { "aria-hidden": "true" },
+    svg("path.nf-cool", { d: paths.cool }),
+    svg("path.nf-warm", { d: paths.warm }),
+    svg("path.nf-base", { d: `M${at(x)} ${at(y + height + 0.5)}h${at(width)}` }),
+    zero !== null && low <= 0 && high >= 0 && svg("path.nf-zero", { d: `M${zero} ${at(y + height - 2)}v5` }),
   );
 }
 
@@ -44,8 +44,8 @@ export function hatch(x: number, y: number, width: number, height: number, dashe
     d += `M${at(x + x1)} ${at(y + y1)}L${at(x + x2)} ${at(y + y2)}`;
   }
   return svg(
-    "g",
-    { class: "nf-hatch" },
+    "g.nf-hatch",
+    {},
     svg("path", { d }),
     svg("rect", { x, y, width, height, class: dashed ? "nf-dashed" : "nf-frame" }),
   );
@@ -114,9 +114,9 @@ export function vectorBars(values: ArrayLike<number>, width: number, height: num
   return svg(
     "g",
     {},
-    svg("path", { class: "nf-cool", d: paths.cool }),
-    svg("path", { class: "nf-warm", d: paths.warm }),
-    svg("path", { class: "nf-axis", d: `M0 ${at(zero + 0.5)}h${at(width)}` }),
+    svg("path.nf-cool", { d: paths.cool }),
+    svg("path.nf-warm", { d: paths.warm }),
+    svg("path.nf-axis", { d: `M0 ${at(zero + 0.5)}h${at(width)}` }),
   );
 }
 
@@ -165,8 +165,8 @@ export function wordColumns(words: readonly string[], width: number, height: num
 export function warning(x: number, y: number, text: string, width: number): SVGGElement {
   const left = x - width - 11;
   return svg(
-    "g",
-    { class: "nf-warning" },
+    "g.nf-warning",
+    {},
     svg("path", { d: `M${at(left)} ${y}l4.5 -8l4.5 8z` }),
     label(left + 11.5, y, text, { class: "nf-small nf-mono" }),
   );

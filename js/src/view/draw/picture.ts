@@ -25,7 +25,7 @@ function drawMaps(summary: Summary, style: PictureStyle): Drawing {
     const slot = behind[(layout.sheets.length - 1 - i) % Math.max(1, behind.length)];
     return slot === undefined ? [] : [tile(`sheet ${i}`, slot, cell, style), frame(cell, 0.5)];
   });
-  children.push(svg("rect", { class: "nf-paper", ...rectOf(layout) }));
+  children.push(svg("rect.nf-paper", { ...rectOf(layout) }));
   children.push(...front.map((placed, i) => tile(`map ${i}`, placed.slot, placed, style)), frame(layout));
   return { element: svg("g", {}, ...children), placed: front };
 }

@@ -53,19 +53,19 @@ export function arcs(source: ArcsSource, end: AbortSignal): HTMLElement | null {
   const buttons = Array.from({ length: count }, (_, key) =>
     html("button", { type: "button", "data-key": key }, html("span"), html("small")),
   );
-  const keys = html("div", { class: "nf-i-keys" }, ...buttons);
-  const heading = html("p", { class: "nf-i-from" });
+  const keys = html("div.nf-i-keys", {}, ...buttons);
+  const heading = html("p.nf-i-from");
   watch(end, () => {
     const { row, column } = spot.value;
     const weights = reading.row.value ?? [];
     figure.replaceChildren(
       ...arcsOf(weights, row, count).map(({ key, d, width }) =>
-        svg("path", { class: "nf-i-arc", d, "stroke-width": width, "data-here": key === column }),
+        svg("path.nf-i-arc", { d, "stroke-width": width, "data-here": key === column }),
       ),
     );
     const name = labels.value[row];
     const from = html("b", {}, name === undefined ? `from query ${row}` : `from “${name}” at ${row}`);
-    heading.replaceChildren(from, html("span", { class: "nf-i-muted" }, "line width = weight"));
+    heading.replaceChildren(from, html("span.nf-i-muted", {}, "line width = weight"));
     for (const [key, button] of buttons.entries()) {
       const text = labels.value[key] ?? String(key);
       const weight = weightText(weights[key]);
@@ -84,5 +84,5 @@ export function arcs(source: ArcsSource, end: AbortSignal): HTMLElement | null {
     },
     end,
   );
-  return html("div", { class: "nf-i-arcs" }, heading, figure, keys);
+  return html("div.nf-i-arcs", {}, heading, figure, keys);
 }

@@ -1,4 +1,5 @@
 /** A line of Python with a button that copies it. */
+import { atEnd } from "../../ends";
 import { type ReadonlySignal, watch } from "../../state";
 import { html } from "../dom";
 import { live, textButton } from "../parts";
@@ -7,19 +8,15 @@ const DONE_MS = 1600;
 
 /** Where the clipboard is denied, or the host has none, the text is selected for the reader to copy. */
 export function copyLine(text: ReadonlySignal<string>, end: AbortSignal): HTMLElement {
-  const line = html(
-    "code",
-    { class: "nf-i-expression", tabindex: 0, "aria-label": "Python expression" },
-    live(text, end),
-  );
-  const said = html("span", { class: "nf-i-said", role: "status" });
+  const line = html("code.nf-i-expression", { tabindex: 0, "aria-label": "Python expression" }, live(text, end));
+  const said = html("span.nf-i-said", { role: "status" });
   let timer: ReturnType<typeof setTimeout> | undefined;
   const say = (words: string): void => {
     said.textContent = words;
     clearTimeout(timer);
     timer = setTimeout(() => said.replaceChildren(), DONE_MS);
   };
-  end.addEventListener("abort", () => clearTimeout(timer), { once: true });
+  atEnd(end, () => clearTimeout(timer));
   const copy = async (): Promise<void> => {
     try {
       await navigator.clipboard.writeText(text.peek());
@@ -36,7 +33,7 @@ export function copyLine(text: ReadonlySignal<string>, end: AbortSignal): HTMLEl
     text.value;
     said.replaceChildren();
   });
-  return html("div", { class: "nf-i-copy" }, line, said, button);
+  return html("div.nf-i-copy", {}, line, said, button);
 }
 
 function select(element: HTMLElement): void {

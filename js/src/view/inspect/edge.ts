@@ -26,10 +26,9 @@ const EVIDENCE: Readonly<Record<EdgeInfo["evidence"], string>> = {
 
 /** The ops in the order in which they ran; a bare connection says so. */
 function opList({ via }: EdgeInfo): HTMLElement {
-  if (via.length === 0)
-    return html("p", { class: "nf-i-muted" }, "no op between them: the target takes what the source gives");
+  if (via.length === 0) return html("p.nf-i-muted", {}, "no op between them: the target takes what the source gives");
   const items = via.map((op) => html("li", {}, html("code", {}, opText(op))));
-  return html("ol", { class: "nf-i-ops", "aria-label": "Ops along the edge" }, ...items);
+  return html("ol.nf-i-ops", { "aria-label": "Ops along the edge" }, ...items);
 }
 
 /** The source's leaf that crosses: the one of the edge's shape, where that is told, else the first. */
@@ -62,8 +61,8 @@ function channels(context: ViewContext, { edge, source }: EdgeSubject, end: Abor
       const pick = (item: number): void => select(context, source.id, item);
       return [
         html(
-          "h4",
-          { class: "nf-i-heading" },
+          "h4.nf-i-heading",
+          {},
           html("b", {}, "What crosses"),
           html("span", {}, `${lens.count} ${lens.item}s of ${source.label}`),
         ),
@@ -71,7 +70,7 @@ function channels(context: ViewContext, { edge, source }: EdgeSubject, end: Abor
       ];
     });
   };
-  return remade(html("section", { class: "nf-i-section nf-i-items" }), make, end);
+  return remade(html("section.nf-i-section nf-i-items"), make, end);
 }
 
 function channelGrid(leaf: Leaf, lens: MapsLens, pick: (item: number) => void, end: AbortSignal): HTMLElement {
@@ -101,16 +100,16 @@ export function edgeView(context: ViewContext, graph: Graph, subject: EdgeSubjec
   const whole = edge.shape === null ? "" : shapeText(edge.shape);
   return [
     html(
-      "header",
-      { class: "nf-i-head" },
-      html("h3", { class: "nf-i-name" }, `${source.label} → ${target.label}`),
-      html("span", { class: "nf-i-kind", "data-kind": edge.kind }, edge.kind),
-      html("span", { class: "nf-i-space" }),
-      html("code", { class: "nf-i-shape" }, edge.shape === null ? "" : shape),
+      "header.nf-i-head",
+      {},
+      html("h3.nf-i-name", {}, `${source.label} → ${target.label}`),
+      html("span.nf-i-kind", { "data-kind": edge.kind }, edge.kind),
+      html("span.nf-i-space"),
+      html("code.nf-i-shape", {}, edge.shape === null ? "" : shape),
     ),
     html(
-      "div",
-      { class: "nf-i-route" },
+      "div.nf-i-route",
+      {},
       stageButton(context, source.id, source.label, end),
       edgeSample(edge, 96),
       stageButton(context, target.id, target.label, end),

@@ -39,15 +39,15 @@ function waitingText({ context, exact, failure }: FactsSource): string {
 export function facts(source: FactsSource, end: AbortSignal): HTMLElement {
   const { value, exact, scale, context } = source;
   const number = html(
-    "output",
-    { class: "nf-i-value", "aria-live": "polite" },
+    "output.nf-i-value",
+    { "aria-live": "polite" },
     live(
       computed(() => valueText(value.value, exact.value)),
       end,
     ),
   );
   watch(end, () => setAttributes(number, { "data-exact": exact.value && value.value !== null }));
-  const swatch = html("div", { class: "nf-i-swatch", "aria-hidden": "true" });
+  const swatch = html("div.nf-i-swatch", { "aria-hidden": "true" });
   watch(end, () => {
     const table = colourTable(context.view.theme.value);
     const shown = value.value;
@@ -55,21 +55,13 @@ export function facts(source: FactsSource, end: AbortSignal): HTMLElement {
   });
   const list = remade(html("div"), () => [terms("nf-i-facts-list", source.facts.value)], end);
   const waiting = html(
-    "p",
-    { class: "nf-i-waiting", role: "status" },
+    "p.nf-i-waiting",
+    { role: "status" },
     live(
       computed(() => waitingText(source)),
       end,
     ),
   );
   watch(end, () => setAttributes(waiting, { "data-failed": source.failure.value !== "" }));
-  return html(
-    "div",
-    { class: "nf-i-facts" },
-    html("span", { class: "nf-i-muted" }, "value"),
-    number,
-    swatch,
-    list,
-    waiting,
-  );
+  return html("div.nf-i-facts", {}, html("span.nf-i-muted", {}, "value"), number, swatch, list, waiting);
 }

@@ -1,4 +1,5 @@
 /** All items of a leaf (channels, heads, features), ranked, eight across; a row is drawn while it is near the view. */
+import { atEnd } from "../../ends";
 import { colourTable, type Scale } from "../../colour";
 import type { TileRequest } from "../../protocol";
 import { type ReadonlySignal, type Signal, signal, type ViewContext, watch } from "../../state";
@@ -40,15 +41,14 @@ let grids = 0;
 
 export function grid(source: GridSource, end: AbortSignal): HTMLElement {
   const prefix = `nf-i-grid-${++grids}`;
-  const box = html("div", {
-    class: "nf-i-grid",
+  const box = html("div.nf-i-grid", {
     role: "listbox",
     tabindex: 0,
     "aria-label": `${source.items.length} ${source.item}s`,
   });
   const rows: Row[] = [];
   for (let i = 0; i < source.items.length; i += ACROSS) {
-    const element = html("div", { class: "nf-i-row", role: "presentation" });
+    const element = html("div.nf-i-row", { role: "presentation" });
     rows.push({ element, items: source.items.slice(i, i + ACROSS), near: signal(false) });
   }
   for (const row of rows) watch(end, () => (row.near.value ? fill(row, source, prefix, box) : undefined));
@@ -75,13 +75,13 @@ function tile(item: number, source: GridSource, prefix: string, life: AbortSigna
   const { context } = source;
   const [width, height] = boxOf(source.size, TILE, 6);
   const canvas = html("canvas", { "aria-hidden": "true" });
-  const frame = html("span", { class: "nf-i-tile" }, canvas);
+  const frame = html("span.nf-i-tile", {}, canvas);
   const name = `${source.item} ${item}`;
   const option = html(
-    "div",
-    { class: "nf-i-cell", role: "option", id: `${prefix}-${item}`, "data-item": item, title: name, "aria-label": name },
+    "div.nf-i-cell",
+    { role: "option", id: `${prefix}-${item}`, "data-item": item, title: name, "aria-label": name },
     frame,
-    html("span", { class: "nf-i-number" }, String(item)),
+    html("span.nf-i-number", {}, String(item)),
   );
   watch(life, () => setAttributes(option, { "aria-selected": String(source.picked.value === item) }));
   watch(life, () => {
@@ -107,7 +107,7 @@ function observe(box: HTMLElement, rows: readonly Row[], end: AbortSignal): void
   };
   const observer = new IntersectionObserver(seen, { root: box, rootMargin: `${TILE}px 0px` });
   for (const row of rows) observer.observe(row.element);
-  end.addEventListener("abort", () => observer.disconnect(), { once: true });
+  atEnd(end, () => observer.disconnect());
 }
 
 function claim({ context, request }: GridSource, rows: readonly Row[], end: AbortSignal): void {

@@ -18,7 +18,7 @@ export const labelOf = (stages: readonly StageInfo[], id: string): string =>
   stages.find((stage) => stage.id === id)?.label ?? id;
 
 export function stageButton(context: ViewContext, id: string, label: string, end: AbortSignal): HTMLButtonElement {
-  return textButton(`Select ${label}`, () => select(context, id), end, html("span", { class: "nf-i-code" }, label));
+  return textButton(`Select ${label}`, () => select(context, id), end, html("span.nf-i-code", {}, label));
 }
 
 /** "enc2 skip cat(dim=1)": the stage at the other end, the kind and how it joins. Selects the edge. */
@@ -30,10 +30,10 @@ function edgeButton(context: ViewContext, edge: EdgeInfo, far: string, end: Abor
     label,
     () => select(context, edge.id),
     end,
-    html("span", { class: "nf-i-code" }, far),
+    html("span.nf-i-code", {}, far),
     " ",
     edgeSample(edge),
-    html("span", { class: "nf-i-kind", "data-kind": edge.kind }, edge.kind),
+    html("span.nf-i-kind", { "data-kind": edge.kind }, edge.kind),
   );
   button.dataset.edge = edge.id;
   if (via !== "") button.title = edge.via.map(opText).join(", ");
@@ -49,15 +49,15 @@ export function edgeLinks(
 ): HTMLElement {
   const side = (name: string, edges: readonly EdgeInfo[], far: "source" | "target", none: string): HTMLElement =>
     html(
-      "div",
-      { class: "nf-i-side" },
-      html("span", { class: "nf-i-muted" }, name),
+      "div.nf-i-side",
+      {},
+      html("span.nf-i-muted", {}, name),
       ...edges.map((edge) => edgeButton(context, edge, labelOf(stages, edge[far]), end)),
-      edges.length === 0 ? html("span", { class: "nf-i-none" }, none) : null,
+      edges.length === 0 ? html("span.nf-i-none", {}, none) : null,
     );
   return html(
-    "nav",
-    { class: "nf-i-edges", "aria-label": "Edges" },
+    "nav.nf-i-edges",
+    { "aria-label": "Edges" },
     stage.kind === "input" ? null : side("in", incoming, "source", "nothing"),
     stage.kind === "output" ? null : side("out", outgoing, "target", "feeds nothing"),
   );

@@ -33,12 +33,12 @@ function itemsHeading({ context, lens, summary }: Leaf, end: AbortSignal): HTMLE
     context.widget.write("options", { ...options.peek(), channel_order });
   const ranked = measure !== "" && lens.count > 1;
   return html(
-    "h4",
-    { class: "nf-i-heading" },
+    "h4.nf-i-heading",
+    {},
     html("b", {}, titled(lens.item)),
     html("span", {}, ranked ? `${grouped(lens.count)}, ranked by` : grouped(lens.count)),
     ranked ? chooser(`Order of the ${lens.item}s`, choices, rule, choose, end) : null,
-    html("span", { class: "nf-i-space" }),
+    html("span.nf-i-space"),
     remade(html("span"), () => [healthLine(summary.value)], end),
   );
 }
@@ -99,7 +99,7 @@ function lookAtTokens(leaf: Leaf, lens: TokensLens, stage: StageInfo, end: Abort
     (scoped) => (mode.value === "map" ? featureScope(source, scoped) : matrixScope(source, spot, scoped)),
     end,
   );
-  const show = html("div", { class: "nf-i-cut" }, chooser("What is shown large", choices, mode, choose, end));
+  const show = html("div.nf-i-cut", {}, chooser("What is shown large", choices, mode, choose, end));
   return [section("items", itemsHeading(leaf, end), tokensGrid(source, end)), section("scope-of", show, body)];
 }
 
@@ -126,15 +126,15 @@ function classesOf({ summary }: Leaf): ReadonlySignal<Classes> | null {
 
 function classesSection(classes: ReadonlySignal<Classes>, spot: Signal<Spot>, end: AbortSignal): HTMLElement {
   const text = computed(() => classesText(classes.value));
-  const heading = html("h4", { class: "nf-i-heading" }, html("b", {}, "Classes"), html("span", {}, live(text, end)));
+  const heading = html("h4.nf-i-heading", {}, html("b", {}, "Classes"), html("span", {}, live(text, end)));
   return section("items", heading, classList(classes, spot, end));
 }
 
 function lookAtRest({ summary }: Leaf, end: AbortSignal): Child[] {
   const make = (): Child[] => {
     const { picture } = summary.value;
-    if (picture.kind === "scalar") return [html("output", { class: "nf-i-value" }, picture.text)];
-    if (picture.kind === "nothing") return [html("p", { class: "nf-i-hatch" }, picture.reason)];
+    if (picture.kind === "scalar") return [html("output.nf-i-value", {}, picture.text)];
+    if (picture.kind === "nothing") return [html("p.nf-i-hatch", {}, picture.reason)];
     if (picture.kind === "classes") return [classesSection(signal(picture), signal({ row: 0, column: 0 }), end)];
     return [];
   };

@@ -8,8 +8,8 @@ import { code, terms } from "../parts";
 export function noteList(notes: readonly NoteInfo[], labelOf?: (stage: string) => string): HTMLElement | null {
   if (notes.length === 0) return null;
   return html(
-    "ul",
-    { class: "nf-i-notes", "aria-label": "Notes" },
+    "ul.nf-i-notes",
+    { "aria-label": "Notes" },
     ...notes.map(({ kind, text, stage }) => {
       const name = labelOf === undefined || stage === "" ? null : code(`${labelOf(stage)}: `);
       return html("li", { "data-note": kind }, name, text);
@@ -26,9 +26,9 @@ export function failureBox(failure: FailureInfo): HTMLElement {
     rows.push([path === "" ? `operand ${i}` : path, `${shapeText(shape)} ${dtype}`]);
   if (location !== "") rows.push(["at", location]);
   return html(
-    "div",
-    { class: "nf-i-failure", role: "note" },
-    html("p", { class: "nf-i-alarm" }, icon("cross"), html("b", {}, type), " ", code(message)),
+    "div.nf-i-failure",
+    { role: "note" },
+    html("p.nf-i-alarm", {}, icon("cross"), html("b", {}, type), " ", code(message)),
     terms("nf-i-terms", rows),
   );
 }

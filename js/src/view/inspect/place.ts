@@ -35,7 +35,7 @@ function frame({ top, left, height, width }: Place, box: readonly [number, numbe
   const [w, h] = [Math.max(LEAST, width * box[0]), Math.max(LEAST, height * box[1])];
   const [x, y] = [(left + width / 2) * box[0] - w / 2 - 1, (top + height / 2) * box[1] - h / 2 - 1];
   const d = `M${x.toFixed(2)} ${y.toFixed(2)}h${(w + 2).toFixed(2)}v${(h + 2).toFixed(2)}h${(-w - 2).toFixed(2)}z`;
-  return [svg("path", { class: "nf-i-cross-paper", d }), svg("path", { class: "nf-i-cross-ink", d })];
+  return [svg("path.nf-i-cross-paper", { d }), svg("path.nf-i-cross-ink", { d })];
 }
 
 /** Hidden while no input of the stage is a photo. */
@@ -47,20 +47,11 @@ export function atInput(
 ): HTMLElement {
   const { widget, view } = context;
   const photo = computed(() => photoFor(widget.graph.value, widget.overview.value, stage));
-  const canvas = html("canvas", {
-    class: "nf-i-photo-picture",
-    role: "img",
-    "aria-label": "The place in the input picture",
-  });
+  const canvas = html("canvas.nf-i-photo-picture", { role: "img", "aria-label": "The place in the input picture" });
   const marks = svg("svg", { "aria-hidden": "true" });
-  const figure = html("div", { class: "nf-i-photo" }, canvas, marks);
+  const figure = html("div.nf-i-photo", {}, canvas, marks);
   const meaning = "the same relative place: what the value depends on is wider";
-  const all = html(
-    "div",
-    { class: "nf-i-input", title: meaning },
-    html("span", { class: "nf-i-muted" }, "at input"),
-    figure,
-  );
+  const all = html("div.nf-i-input", { title: meaning }, html("span.nf-i-muted", {}, "at input"), figure);
   watch(end, () => {
     const shown = photo.value;
     all.hidden = shown === null;

@@ -76,8 +76,7 @@ function paths(bars: readonly Bar[], { along, depth }: ProfileSource, chosen: (b
 export function profile(source: ProfileSource, end: AbortSignal): SVGSVGElement {
   const { along, length, depth, count } = source;
   const [width, height] = along === "row" ? [length, depth] : [depth, length];
-  const figure = svg("svg", {
-    class: "nf-i-profile",
+  const figure = svg("svg.nf-i-profile", {
     width,
     height,
     viewBox: `0 0 ${width} ${height}`,
@@ -88,16 +87,16 @@ export function profile(source: ProfileSource, end: AbortSignal): SVGSVGElement 
     const values = source.values.value;
     const middle = depth / 2;
     const axis = along === "row" ? `M0 ${middle}H${length}` : `M${middle} 0V${length}`;
-    if (values === null) return figure.replaceChildren(svg("path", { class: "nf-i-profile-axis", d: axis }));
+    if (values === null) return figure.replaceChildren(svg("path.nf-i-profile-axis", { d: axis }));
     const centre = ((source.at.value + 0.5) * length) / Math.max(1, count);
     const bars = barsOf(values, source.limit.value, length);
     const { warm, cool, warmHere, coolHere } = paths(bars, source, (bar) => bar.from <= centre && centre < bar.to);
     figure.replaceChildren(
-      svg("path", { class: "nf-i-warm nf-i-far", d: warm }),
-      svg("path", { class: "nf-i-cool nf-i-far", d: cool }),
-      svg("path", { class: "nf-i-warm", d: warmHere }),
-      svg("path", { class: "nf-i-cool", d: coolHere }),
-      svg("path", { class: "nf-i-profile-axis", d: axis }),
+      svg("path.nf-i-warm nf-i-far", { d: warm }),
+      svg("path.nf-i-cool nf-i-far", { d: cool }),
+      svg("path.nf-i-warm", { d: warmHere }),
+      svg("path.nf-i-cool", { d: coolHere }),
+      svg("path.nf-i-profile-axis", { d: axis }),
     );
   });
   return figure;

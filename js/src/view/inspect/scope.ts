@@ -121,8 +121,8 @@ export function scope(source: ScopeSource, end: AbortSignal): HTMLElement {
   const slot = (name: string, ...children: Child[]): HTMLElement =>
     html("div", { class: `nf-i-slot-${name}` }, ...children);
   return html(
-    "div",
-    { class: "nf-i-scope", "data-wide": source.wide === true, "data-row": source.rowOnly === true },
+    "div.nf-i-scope",
+    { "data-wide": source.wide === true, "data-row": source.rowOnly === true },
     above ? slot("above", above) : null,
     left ? slot("left", left) : null,
     slot("plate", figure),
@@ -134,10 +134,5 @@ export function scope(source: ScopeSource, end: AbortSignal): HTMLElement {
 /** The heading of a scope: the name of the slice and its range. */
 export function scopeTitle(part: ReadonlySignal<string>, reading: Reading, end: AbortSignal): HTMLElement {
   const range = computed(() => rangeText(reading.slice.value));
-  return html(
-    "h4",
-    { class: "nf-i-title" },
-    html("b", {}, live(part, end)),
-    html("span", { class: "nf-i-range" }, live(range, end)),
-  );
+  return html("h4.nf-i-title", {}, html("b", {}, live(part, end)), html("span.nf-i-range", {}, live(range, end)));
 }

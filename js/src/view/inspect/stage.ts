@@ -35,12 +35,12 @@ function typeText({ type_name, detail, parameters }: StageInfo): string {
 function header(stage: StageInfo, shape: ReadonlySignal<string>, end: AbortSignal): HTMLElement {
   const path = stage.path !== stage.label ? stage.path : null;
   return html(
-    "header",
-    { class: "nf-i-head" },
-    html("h3", { class: "nf-i-name", title: path }, stage.label),
-    html("span", { class: "nf-i-type" }, typeText(stage)),
-    html("span", { class: "nf-i-space" }),
-    html("code", { class: "nf-i-shape" }, live(shape, end)),
+    "header.nf-i-head",
+    {},
+    html("h3.nf-i-name", { title: path }, stage.label),
+    html("span.nf-i-type", {}, typeText(stage)),
+    html("span.nf-i-space"),
+    html("code.nf-i-shape", {}, live(shape, end)),
   );
 }
 
@@ -52,17 +52,17 @@ function numbers(summary: Summary): Child[] {
     statistics === null
       ? null
       : html(
-          "div",
-          { class: "nf-i-numbers" },
+          "div.nf-i-numbers",
+          {},
           statisticsTable(statistics),
           histogram === null || histogram.counts.length === 0 ? null : histogramFigure(histogram, statistics),
         ),
     axes.length === 0
       ? null
       : html(
-          "p",
-          { class: "nf-i-why" },
-          html("span", { class: "nf-i-code" }, axes.join(" × ")),
+          "p.nf-i-why",
+          {},
+          html("span.nf-i-code", {}, axes.join(" × ")),
           axes_reason === "" ? null : ` · ${axes_reason}`,
         ),
   ];
@@ -98,9 +98,9 @@ function leafChooser({ stage, leaf }: Shown, end: AbortSignal): HTMLElement | nu
     leaf.value = value;
   };
   return html(
-    "div",
-    { class: "nf-i-leaf" },
-    html("span", { class: "nf-i-muted" }, `one of ${stage.leaves.length} outputs`),
+    "div.nf-i-leaf",
+    {},
+    html("span.nf-i-muted", {}, `one of ${stage.leaves.length} outputs`),
     chooser("Output of the stage", choices, leaf, choose, end),
   );
 }
@@ -117,8 +117,8 @@ function closer(context: ViewContext, { stage, leaf, summary }: Shown, end: Abor
     if (key.value === "")
       return [
         html(
-          "p",
-          { class: "nf-i-hatch" },
+          "p.nf-i-hatch",
+          {},
           live(
             computed(() => absence(context, stage)),
             scope,
@@ -136,7 +136,7 @@ function closer(context: ViewContext, { stage, leaf, summary }: Shown, end: Abor
       return look({ context, stage: stage.id, name: before.leaf, lens, summary: held }, stage, scope);
     });
   };
-  return remade(html("div", { class: "nf-i-look" }), make, end);
+  return remade(html("div.nf-i-look"), make, end);
 }
 
 export function stageView(context: ViewContext, graph: Graph, subject: StageSubject, end: AbortSignal): Child[] {
@@ -158,7 +158,7 @@ export function stageView(context: ViewContext, graph: Graph, subject: StageSubj
   const links = edgeLinks(context, subject, graph.stages, end);
   return [
     header(stage, shape, end),
-    html("div", { class: "nf-i-facts-of" }, leafChooser(shown, end), links, failed, figures, noteList(notes)),
+    html("div.nf-i-facts-of", {}, leafChooser(shown, end), links, failed, figures, noteList(notes)),
     closer(context, shown, end),
   ];
 }

@@ -52,8 +52,8 @@ function percentile(x: number, name: string, side: "left" | "right"): SVGElement
   const at = Math.round(x) + 0.5;
   const left = (side === "left" && x > 18) || x > WIDTH - 24;
   return [
-    svg("path", { class: "nf-i-percentile", d: `M${at} 4v${BASE - 4}` }),
-    svg("text", { class: "nf-i-tick", x: at + (left ? -3 : 3), y: 12, "text-anchor": left ? "end" : "start" }, name),
+    svg("path.nf-i-percentile", { d: `M${at} 4v${BASE - 4}` }),
+    svg("text.nf-i-tick", { x: at + (left ? -3 : 3), y: 12, "text-anchor": left ? "end" : "start" }, name),
   ];
 }
 
@@ -70,26 +70,19 @@ export function histogramFigure(histogram: Histogram, statistics: Statistics): S
   const { p1, p99 } = statistics;
   if (p1 !== null && high > low) marks.push(...percentile(x(p1), "p1", "left"));
   if (p99 !== null && high > low) marks.push(...percentile(x(p99), "p99", "right"));
-  if (inside) marks.push(svg("path", { class: "nf-i-zero", d: `M${Math.round(zero) + 0.5} ${BASE - 3}v7` }));
+  if (inside) marks.push(svg("path.nf-i-zero", { d: `M${Math.round(zero) + 0.5} ${BASE - 3}v7` }));
   // The ends have the first right to their place under the axis.
   if (inside && zero > 44 && zero < WIDTH - 44)
-    marks.push(svg("text", { class: "nf-i-tick nf-i-code", x: zero, y: BASE + 14, "text-anchor": "middle" }, "0"));
+    marks.push(svg("text.nf-i-tick nf-i-code", { x: zero, y: BASE + 14, "text-anchor": "middle" }, "0"));
   return svg(
-    "svg",
-    {
-      class: "nf-i-histogram",
-      width: WIDTH,
-      height: BASE + 18,
-      viewBox: `0 0 ${WIDTH} ${BASE + 18}`,
-      role: "img",
-      "aria-label": label,
-    },
-    svg("path", { class: "nf-i-cool", d: cool }),
-    svg("path", { class: "nf-i-warm", d: warm }),
-    svg("path", { class: "nf-i-axis", d: `M0 ${BASE + 0.5}H${WIDTH}` }),
+    "svg.nf-i-histogram",
+    { width: WIDTH, height: BASE + 18, viewBox: `0 0 ${WIDTH} ${BASE + 18}`, role: "img", "aria-label": label },
+    svg("path.nf-i-cool", { d: cool }),
+    svg("path.nf-i-warm", { d: warm }),
+    svg("path.nf-i-axis", { d: `M0 ${BASE + 0.5}H${WIDTH}` }),
     ...marks,
-    svg("text", { class: "nf-i-tick nf-i-code", x: 0, y: BASE + 14 }, brief(low)),
-    svg("text", { class: "nf-i-tick nf-i-code", x: WIDTH, y: BASE + 14, "text-anchor": "end" }, brief(high)),
+    svg("text.nf-i-tick nf-i-code", { x: 0, y: BASE + 14 }, brief(low)),
+    svg("text.nf-i-tick nf-i-code", { x: WIDTH, y: BASE + 14, "text-anchor": "end" }, brief(high)),
   );
 }
 
@@ -104,8 +97,8 @@ export function notFiniteAlarm(statistics: Statistics): HTMLElement | null {
   const text = notFiniteText(statistics);
   if (text === "") return null;
   return html(
-    "p",
-    { class: "nf-i-alarm", "data-alarm": "not-finite" },
+    "p.nf-i-alarm",
+    { "data-alarm": "not-finite" },
     icon("cross"),
     `${text}; the numbers here are over the rest`,
   );
@@ -129,5 +122,5 @@ export function healthLine(summary: Summary): HTMLElement | null {
   const meaning =
     "dead: the same value everywhere; saturated: at least half of its values at a bound of the activation";
   const mark = bad ? icon("warn") : "✓ ";
-  return html("span", { class: "nf-i-health", "data-alarm": bad ? "channels" : null, title: meaning }, mark, text);
+  return html("span.nf-i-health", { "data-alarm": bad ? "channels" : null, title: meaning }, mark, text);
 }

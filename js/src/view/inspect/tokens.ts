@@ -132,7 +132,7 @@ export function featureButtons({ lens }: TokensSource, spot: Signal<Spot>, end: 
     watch(end, () =>
       setAttributes(button, { "aria-pressed": String(Number(button.dataset.feature) === spot.value.column) }),
     );
-  const list = html("div", { class: "nf-i-chips", role: "group", "aria-label": `Ranked ${lens.item}s` }, ...buttons);
+  const list = html("div.nf-i-chips", { role: "group", "aria-label": `Ranked ${lens.item}s` }, ...buttons);
   on<HTMLElement, MouseEvent>(
     list,
     "click",

@@ -56,12 +56,12 @@ export function cutChooser({ lens, cut }: VolumeSource, end: AbortSignal): HTMLE
   on(range, "keydown", (event) => event.stopPropagation(), end);
   const place = computed(() => `${cut.value[1]} of ${lens.size[cut.value[0]]}`);
   return html(
-    "div",
-    { class: "nf-i-cut" },
-    html("span", { class: "nf-i-muted" }, "slice along"),
+    "div.nf-i-cut",
+    {},
+    html("span.nf-i-muted", {}, "slice along"),
     chooser("Axis to cut across", choices, axis, choose, end),
     range,
-    html("span", { class: "nf-i-code" }, live(place, end)),
+    html("span.nf-i-code", {}, live(place, end)),
   );
 }
 

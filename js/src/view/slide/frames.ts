@@ -1,4 +1,5 @@
 /** The frame that is shown, and playing through all of them. */
+import { atEnd } from "../../ends";
 import {
   type Condition,
   computed,
@@ -39,7 +40,7 @@ function coalesced(write: (value: number) => void, end: AbortSignal): (value: nu
     waiting = null;
     timer = setTimeout(ring, WRITE_EVERY_MS);
   };
-  end.addEventListener("abort", () => clearTimeout(timer), { once: true });
+  atEnd(end, () => clearTimeout(timer));
   return (value) => {
     waiting = value;
     if (timer === undefined) ring();

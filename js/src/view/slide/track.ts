@@ -1,4 +1,5 @@
 /** The track of the slider: thumbnails of the inputs, a frame around the current one, and runs of the best class. */
+import { atEnd } from "../../ends";
 import { computed, type ReadonlySignal, signal, watch } from "../../state";
 import { type Bitmap, putBitmap } from "../canvas";
 import { html, on, setAttributes } from "../dom";
@@ -31,17 +32,17 @@ function widthOf(element: HTMLElement, end: AbortSignal): ReadonlySignal<number>
     width.value = entries[entries.length - 1]!.contentRect.width;
   });
   observer.observe(element);
-  end.addEventListener("abort", () => observer.disconnect(), { once: true });
+  atEnd(end, () => observer.disconnect());
   return width;
 }
 
 /** The strip of thumbnails; they are only pictures, the range input over them is what is moved. */
 function strip(frames: Frames, memory: Memory, cells: ReadonlySignal<number>, end: AbortSignal): HTMLElement {
-  const box = html("div", { class: "nf-s-strip", "aria-hidden": "true" });
+  const box = html("div.nf-s-strip", { "aria-hidden": "true" });
   const canvases = signal<readonly HTMLCanvasElement[]>([]);
   watch(end, () => {
-    canvases.value = Array.from({ length: cells.value }, () => html("canvas", { class: "nf-s-thumbnail" }));
-    box.replaceChildren(...canvases.value.map((canvas) => html("span", { class: "nf-s-cell" }, canvas)));
+    canvases.value = Array.from({ length: cells.value }, () => html("canvas.nf-s-thumbnail"));
+    box.replaceChildren(...canvases.value.map((canvas) => html("span.nf-s-cell", {}, canvas)));
   });
   watch(end, () => {
     const seen = memory.seen.value;
@@ -53,12 +54,8 @@ function strip(frames: Frames, memory: Memory, cells: ReadonlySignal<number>, en
 
 /** The frame around the current thumbnail, with its own picture: not every frame has a cell. */
 function marker(frames: Frames, memory: Memory, width: ReadonlySignal<number>, end: AbortSignal): HTMLElement {
-  const canvas = html("canvas", { class: "nf-s-thumbnail" });
-  const box = html(
-    "div",
-    { class: "nf-s-marker", "aria-hidden": "true" },
-    html("span", { class: "nf-s-cell" }, canvas),
-  );
+  const canvas = html("canvas.nf-s-thumbnail");
+  const box = html("div.nf-s-marker", { "aria-hidden": "true" }, html("span.nf-s-cell", {}, canvas));
   watch(end, () => {
     const middle = ((frames.current.value + 0.5) * width.value) / frames.count.value;
     const left = Math.max(0, Math.min(width.value - CELL, middle - CELL / 2));
@@ -72,7 +69,7 @@ function marker(frames: Frames, memory: Memory, width: ReadonlySignal<number>, e
 
 /** Flips of the best class, seen before playing again. */
 function ribbon(frames: Frames, memory: Memory, width: ReadonlySignal<number>, end: AbortSignal): HTMLElement {
-  const box = html("div", { class: "nf-s-ribbon" });
+  const box = html("div.nf-s-ribbon");
   const runs = computed(() => runsOf(memory.seen.value, frames.count.value));
   watch(end, () => {
     box.hidden = runs.value.length === 0;
@@ -111,7 +108,7 @@ function ribbon(frames: Frames, memory: Memory, width: ReadonlySignal<number>, e
 }
 
 export function track(frames: Frames, memory: Memory, label: ReadonlySignal<string>, end: AbortSignal): HTMLElement {
-  const box = html("div", { class: "nf-s-track" });
+  const box = html("div.nf-s-track");
   const room = widthOf(box, end);
   const cells = computed(() => (memory.photo.value ? cellCount(room.value, frames.count.value) : 0));
   const width = computed(() => (memory.photo.value ? cells.value * CELL : room.value));
