@@ -34,6 +34,11 @@ class MainThread:
         """Whether posted work runs at once, in the calling thread."""
         return self._loop is None or self._loop.is_closed()
 
+    @property
+    def waits(self) -> bool:
+        """Whether posted work must wait for a cell to end."""
+        return self._in_cell
+
     def post(self, work: Callable[[], None]) -> None:
         if self.immediate:
             work()

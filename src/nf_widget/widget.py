@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -225,7 +225,7 @@ class FlowWidget(anywidget.AnyWidget):
         if missing and self._main is not None:
             if found:
                 self.tiles = protocol.encode_tiles(found, seq=seq - 1)
-            self._main.post(self._serve_wanted)
+            self._later(self._serve_wanted)
         else:
             self.tiles = protocol.encode_tiles(found, seq=seq)
 
@@ -248,18 +248,15 @@ class FlowWidget(anywidget.AnyWidget):
         self._ask_for_place()
 
     def _ask_for_place(self) -> None:
-        if self._flow is None or self._main is None:
-            return
-        if self._flow.has_overview(self.frame, self.sample):
+        if self._flow is not None and self._flow.has_overview(self.frame, self.sample):
             self._serve_place()
         else:
-            self._main.post(self._serve_place)
+            self._later(self._serve_place)
 
     def _on_options(self, change: Any) -> None:
         holds = [(o.get("hold_channels", True), o.get("hold_colours", True)) for o in (change["old"], change["new"])]
         if holds[0] != holds[1] and self._flow is not None:
-            channels, colours = holds[1]
-            self._flow.hold(channels=bool(channels), colours=bool(colours))
+            self._flow.hold(channels=bool(holds[1][0]), colours=bool(holds[1][1]))
             self._shown = None
             self._ask_for_place()
 
@@ -267,8 +264,7 @@ class FlowWidget(anywidget.AnyWidget):
         """The place that is wanted now, whatever was asked for before."""
         frame, sample = self.frame, self.sample
         if self._shown == (frame, sample):
-            if self.status["state"] == "stale":  # back from a frame that raised
-                self._say("idle")
+            self._settle()
             return
         if not self.flow.has_overview(frame, sample):
             self._say("busy", "running the model")
@@ -291,11 +287,8 @@ class FlowWidget(anywidget.AnyWidget):
 
     def _follow_count(self) -> None:
         """An iterator turns out longer while it is read, or shorter than promised: then its last frame is shown."""
-        count = self.flow.frame_count
-        if count != self.frame_count:
-            self.frame_count = count
-        if self.frame >= count:
-            self.frame = count - 1
+        self.frame_count = self.flow.frame_count
+        self.frame = min(self.frame, self.frame_count - 1)
 
     def _prefetch(self) -> None:
         """When nothing else is wanted: the neighbours of this frame, the next one in the direction of travel first."""
@@ -312,11 +305,11 @@ class FlowWidget(anywidget.AnyWidget):
                 return
 
     def _on_expanded(self, _change: Any) -> None:
-        if self._main is not None:
-            self._main.post(self._serve_expanded)
+        self._later(self._serve_expanded)
 
     def _serve_expanded(self) -> None:
         if tuple(self.expanded) == self.flow.expanded:
+            self._settle()
             return
         self._say("busy", "opening stages")
         try:
@@ -339,6 +332,17 @@ class FlowWidget(anywidget.AnyWidget):
     def _say(self, state: protocol.State, text: str = "") -> None:
         self._beat += 1
         self.status = protocol.encode_status(state, text=text, beat=self._beat)
+
+    def _settle(self) -> None:
+        """Nothing is to be done: back from a frame that raised, or from what had to wait."""
+        if self.status["state"] in {"stale", "waiting"}:
+            self._say("idle")
+
+    def _later(self, work: Callable[[], None]) -> None:
+        if self._main is not None:
+            if self._main.waits:
+                self._say("waiting")
+            self._main.post(work)
 
     def _say_error(self, error: Exception, state: protocol.State = "error") -> None:
         _LOG.error("The widget could not answer", exc_info=error)
