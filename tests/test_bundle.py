@@ -10,6 +10,9 @@ import pytest
 from nf_widget import bundle, protocol, stamp
 from nf_widget.errors import BundleError
 
+# Bytes, minified: a notebook that is saved with the widget's state may carry the front end once per model.
+LARGEST = 170_000
+
 
 @pytest.fixture(autouse=True)
 def _no_watcher(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,3 +127,8 @@ def test_both_sides_speak_the_same_version() -> None:
 def test_copied_sources_have_the_same_digest(js: Path, tmp_path: Path) -> None:
     shutil.copytree(js, tmp_path / "copy")
     assert stamp.sources_digest(tmp_path / "copy") == stamp.sources_digest(js)
+
+
+def test_front_end_stays_small() -> None:
+    size = (Path(bundle.__file__).parent / "static" / "widget.js").stat().st_size
+    assert size <= LARGEST, f"widget.js has {size:,} bytes"
