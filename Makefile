@@ -78,7 +78,8 @@ bundle: $(DONE)/node
 # ---- use
 
 demo: $(DONE)/demo $(DONE)/bundle
-	$(PY) -m jupyterlab notebooks/quickstart.ipynb $$([ "$$(id -u)" = 0 ] && echo --allow-root) $(LAB_FLAGS)
+	@echo "Starting JupyterLab with quickstart.ipynb. If no browser opens, use an address that it prints."
+	@$(PY) -m jupyterlab notebooks/quickstart.ipynb $$([ "$$(id -u)" = 0 ] && echo --allow-root) $(LAB_FLAGS)
 
 # ---- checks
 

@@ -9,13 +9,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, expect, sync_playwright
 
 from browser import chromium
 from browser.jupyter import Server, serve
 from browser.lab import Lab
 
 ROOT = Path(__file__).parents[2]
+# Two cores are shared by the browser, the server, the kernel and this process.
+expect.set_options(timeout=20_000)
 
 
 @pytest.fixture(scope="session")
