@@ -183,7 +183,7 @@ def _where(t: list[Tensor], n: tuple[int, ...]) -> list[Tensor]:
 
 
 def _checks(shape: Sequence[int]) -> np.ndarray:
-    return np.indices(tuple(shape)).sum(axis=0) % 2 == 0
+    return np.asarray(np.indices(tuple(shape)).sum(axis=0) % 2 == 0).reshape(tuple(shape))
 
 
 def _mirror_where(k: Machine, m: list[Mirror], n: tuple[int, ...]) -> list[Mirror]:
@@ -255,10 +255,10 @@ OPS: dict[str, Op] = {
     ),
     # views
     "T": _view(lambda a, n: a.T, lambda m, n: len(m[0].shape) == 2),
-    "row": _view(lambda a, n: a[n[0] % 2], _axes(1), numbers=1),
+    "row": _view(lambda a, n: a[n[0] % 2, ...], _axes(1), numbers=1),
     "rows": _view(lambda a, n: a[n[0] % 2 : n[0] % 2 + 2], _axes(1), numbers=1),
     "columns": _view(lambda a, n: a[..., n[0] % 2 :: 2], _axes(1), numbers=1),
-    "column": _view(lambda a, n: a[:, n[0] % 2], _axes(2), numbers=1),
+    "column": _view(lambda a, n: a[:, n[0] % 2, ...], _axes(2), numbers=1),
     "flatten": _view(lambda a, n: a.view(-1), _flat, numpy=lambda a, n: a.reshape(-1)),
     "unsqueeze": _view(lambda a, n: a[None], lambda m, n: len(m[0].shape) < 3),
     "detach": _view(lambda a, n: a.detach(), numpy=lambda a, n: a[...]),
@@ -271,7 +271,7 @@ OPS: dict[str, Op] = {
     ),
     "chunk": _parts(lambda t: list(t.chunk(2, -1)), _halves, _axes(1)),
     "split": _parts(lambda t: list(t.split([1, t.shape[0] - 1])), lambda a: [a[:1], a[1:]], _axes(1)),
-    "unbind": _parts(lambda t: list(t.unbind(0))[:2], lambda a: [a[0], a[1]], _axes(1)),
+    "unbind": _parts(lambda t: list(t.unbind(0))[:2], lambda a: [a[0, ...], a[1, ...]], _axes(1)),
     # writes
     "add_": _in_place(lambda a, b: a.add_(b), 2),
     "iadd": _in_place(_iadd, 2),

@@ -50,6 +50,7 @@ class Book:
         self.home: list[OpenCall] = []
         self._stacks: dict[int, list[OpenCall]] = {threading.get_ident(): self.home}
         self._specs: dict[tuple[Any, ...], TensorSpec] = {}
+        self._bare: dict[OpId, Leaf] = {}
         self._exits: dict[CallId | None, list[OpId]] = defaultdict(list)
         self._suspects: list[tuple[weakref.ref[Tensor], OpId]] = []
         # Held no longer than to the next call that goes well: an exception holds all the frames that it went through.
@@ -99,6 +100,17 @@ class Book:
         self._ops[op] = (name, kind, self.here(), parents, specs, detail, evidence)
         return op
 
+    def made(self, name: str, detail: str, read: list[Tensor], result: Tensor) -> bool:
+        """The short way for an op with one new result, where all is known of its operands. Whether it was taken."""
+        parents = self.provenance.ops_of(read)
+        if not parents:
+            return False
+        op = OpId(next(self._op_ids))
+        ordered = tuple(parents) if len(parents) == 1 else tuple(sorted(set(parents)))
+        self._ops[op] = (name, "call", self.here(), ordered, (self.spec(result),), detail, "traced")
+        self.provenance.tag(result, op)
+        return True
+
     def sources(self, tensors: Iterable[Tensor], call: CallId | None = None) -> tuple[OpId, ...]:
         """Ops that the values of `tensors` come from, without repetition, oldest first.
 
@@ -113,11 +125,23 @@ class Book:
                 found.append(self._appeared(tensor))
         return tuple(found) if len(found) < 2 else tuple(sorted(set(found)))
 
+    def known_leaf(self, tensor: Tensor) -> Leaf | None:
+        """The leaf of a bare tensor that is the only result of an op; else None."""
+        op = self.provenance.op_of(tensor)
+        if op is None:
+            return None
+        leaf = self._bare.get(op)
+        if leaf is None:
+            specs = self._ops[op][4]
+            if len(specs) == 1:
+                leaf = self._bare[op] = Leaf("", specs[0], (op,))
+        return leaf
+
     def leaves(self, value: Any) -> tuple[Leaf, ...]:
         """Every tensor in `value`, also in the attributes of objects, with its spec and sources."""
         if isinstance(value, Tensor):
-            return (Leaf("", self.spec(value), self.sources((value,))),)
-        return tuple(Leaf(path, self.spec(t), self.sources((t,))) for path, t in reachable(value))
+            return (self.known_leaf(value) or Leaf("", self.spec(value), self.sources((value,))),)
+        return tuple([Leaf(path, self.spec(t), self.sources((t,))) for path, t in reachable(value)])
 
     def result(self, value: Any) -> tuple[Leaf, ...]:
         """The tensors in containers of what the root's call gave out."""
@@ -203,10 +227,8 @@ class Book:
         return tuple(found)
 
     def ended(self, call: OpenCall, error: BaseException | None) -> None:
-        """`call`, or a call inside it, was ended by `error`: the innermost one is remembered. No error: nothing is."""
-        if error is None:
-            self._failed = self._raised = None
-        elif self._failed is None or self._failed[0] is not error:
+        """`call`, or a call inside it, was ended by `error`: the innermost one is remembered."""
+        if error is not None and (self._failed is None or self._failed[0] is not error):
             self._failed = (error, call)
 
     def raised(self, error: Exception, name: str, operands: Sequence[Tensor]) -> None:

@@ -3,53 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import cache
-from types import BuiltinFunctionType, MethodDescriptorType
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
-from ..functions import (
-    DIVIDES,
-    EXITS,
-    FIRST_ONLY,
-    LIKE,
-    METADATA,
-    OVERWRITE,
-    PAIRWISE,
-    PROPERTIES,
-    RETURNS,
-    SHOWN,
-    detail_of,
-    name_of,
-    written_name,
-)
+from ..functions import DIVIDES, EXITS, OVERWRITE, PAIRWISE, RETURNS
 from ..nested import reachable
 from ..records import OpId, OpKind
 from .book import Book
+from .rules import Rule, detail_by, read_by, rule_of
 from .storage import address
 
-_AUGMENTED = frozenset(f"__i{word}__" for word in (
-    "add", "sub", "mul", "truediv", "div", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift",
-))  # fmt: skip
 _CONTAINERS = (list, tuple, dict)
-
-
-@dataclass(frozen=True, slots=True)
-class _Rule:
-    """What is known of one torch function, looked up once a pass."""
-
-    name: str
-    shown: str
-    ignored: bool
-    may_write: bool
-    foreach: bool
-    sets_data: bool
-    iterates: bool
-    pure: bool
+# What functions written in Python say of operands of no subclass; those written in C++ say nothing.
+_ONLY_TENSORS = (Tensor,)
 
 
 class DataflowTracer(TorchFunctionMode):
@@ -59,20 +28,22 @@ class DataflowTracer(TorchFunctionMode):
         super().__init__()
         self._book = book
         self._on_write = on_write
-        self._rules: dict[Any, _Rule] = {}
+        self._rules: dict[Any, Rule] = {}
 
     def __torch_function__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         rule = self._rules.get(func)
         if rule is None:
-            rule = self._rules[func] = _rule(func)
+            rule = self._rules[func] = rule_of(func)
         kwargs = kwargs or {}
         if rule.ignored:
             return func(*args, **kwargs)
-        return self._guarded(rule, func, args, kwargs) if types else self._seen(rule, func, args, kwargs)
+        if types and types != _ONLY_TENSORS:
+            return self._guarded(rule, func, args, kwargs)
+        return self._seen(rule, func, args, kwargs)
 
-    def _seen(self, rule: _Rule, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _seen(self, rule: Rule, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         operands = _tensors(args, kwargs)
         pure = rule.pure and "out" not in kwargs
         versions = None if pure else self._before(rule, operands, kwargs)
@@ -89,7 +60,7 @@ class DataflowTracer(TorchFunctionMode):
         self._after(rule, args, kwargs, operands, versions=versions, result=result)
         return iter(result) if rule.iterates else result
 
-    def _guarded(self, rule: _Rule, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _guarded(self, rule: Rule, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """For tensor subclasses: their own handler sees the call, and none of our bookkeeping."""
         with torch._C.DisableTorchFunctionSubclass():
             operands = _tensors(args, kwargs)
@@ -106,7 +77,7 @@ class DataflowTracer(TorchFunctionMode):
             self._after(rule, args, kwargs, operands, versions=versions, result=result)
         return iter(result) if rule.iterates else result
 
-    def _before(self, rule: _Rule, operands: list[Tensor], kwargs: dict[str, Any]) -> list[int]:
+    def _before(self, rule: Rule, operands: list[Tensor], kwargs: dict[str, Any]) -> list[int]:
         if operands and (rule.may_write or (kwargs and ("out" in kwargs or kwargs.get("inplace")))):
             for tensor in operands if rule.foreach or "out" in kwargs else operands[:1]:
                 self._on_write(tensor)
@@ -117,7 +88,7 @@ class DataflowTracer(TorchFunctionMode):
 
     def _after(
         self,
-        rule: _Rule,
+        rule: Rule,
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
         operands: list[Tensor],
@@ -138,16 +109,23 @@ class DataflowTracer(TorchFunctionMode):
             self._results(rule, args, kwargs, operands, result)
 
     def _one(
-        self, rule: _Rule, args: tuple[Any, ...], kwargs: dict[str, Any], operands: list[Tensor], result: Tensor
+        self, rule: Rule, args: tuple[Any, ...], kwargs: dict[str, Any], operands: list[Tensor], result: Tensor
     ) -> None:
         for tensor in operands:
-            if tensor is result:  # passed on as it is
+            if tensor is result and not rule.may_write:  # passed on as it is
                 return
-        op = self._record(rule, args, kwargs, _read(rule.name, operands), made=(result,))
-        self._book.provenance.tag(result, op)
+        book = self._book
+        if (
+            rule.simple
+            and not book.provenance.any_write
+            and book.made(rule.shown, detail_by(rule, args, kwargs), operands, result)
+        ):
+            return
+        op = self._record(rule, args, kwargs, read_by(rule.name, operands), made=(result,))
+        book.provenance.tag(result, op)
 
     def _results(
-        self, rule: _Rule, args: tuple[Any, ...], kwargs: dict[str, Any], operands: list[Tensor], result: Any
+        self, rule: Rule, args: tuple[Any, ...], kwargs: dict[str, Any], operands: list[Tensor], result: Any
     ) -> None:
         """Several results. A result that is an operand passed on keeps its own history."""
         made = [t for _, t in reachable(result) if not any(t is operand for operand in operands)]
@@ -168,9 +146,9 @@ class DataflowTracer(TorchFunctionMode):
             for tensor in made:  # each shows its own part of memory, which others may have written to
                 self._made(rule, args, kwargs, operands, made=(tensor,))
         else:
-            self._made(rule, args, kwargs, _read(name, operands), made=made)
+            self._made(rule, args, kwargs, read_by(name, operands), made=made)
 
-    def _gradients(self, rule: _Rule, args: tuple[Any, ...], made: list[Tensor]) -> None:
+    def _gradients(self, rule: Rule, args: tuple[Any, ...], made: list[Tensor]) -> None:
         """Gradients read what the ops between have saved. Which of them did is not seen."""
         book = self._book
         into, of = (book.sources(t for _, t in reachable(each)) for each in args[:2])
@@ -181,7 +159,7 @@ class DataflowTracer(TorchFunctionMode):
 
     def _made(
         self,
-        rule: _Rule,
+        rule: Rule,
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
         read: list[Tensor],
@@ -194,7 +172,7 @@ class DataflowTracer(TorchFunctionMode):
 
     def _wrote(
         self,
-        rule: _Rule,
+        rule: Rule,
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
         operands: list[Tensor],
@@ -224,7 +202,7 @@ class DataflowTracer(TorchFunctionMode):
 
     def _record(
         self,
-        rule: _Rule,
+        rule: Rule,
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
         read: list[Tensor],
@@ -237,7 +215,7 @@ class DataflowTracer(TorchFunctionMode):
             shown = book.provenance.view_parents(made[0], read[0], book.here())
             if shown is not None:  # a view of memory that was written to reads only the part that it shows
                 parents = tuple(sorted({*shown, *book.sources(read[1:])}))
-                op = book.op(rule.shown, kind, parents, made, detail=_detail(rule, args, kwargs))
+                op = book.op(rule.shown, kind, parents, made, detail=detail_by(rule, args, kwargs))
                 book.provenance.show(op, read[0], parents, book.here())
                 return op
         parents = book.sources(read)
@@ -245,47 +223,7 @@ class DataflowTracer(TorchFunctionMode):
             parents = book.exits()
             if parents:
                 return book.op(rule.shown, kind, parents, made, evidence="inferred")
-        return book.op(rule.shown, kind, parents, made, detail=_detail(rule, args, kwargs))
-
-
-def _detail(rule: _Rule, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-    return detail_of(rule.name, args, kwargs) if rule.name in SHOWN else ""
-
-
-def _rule(func: Any) -> _Rule:
-    name: str = getattr(func, "__name__", "") or type(func).__name__
-    is_property = name in ("__get__", "__set__")
-    in_place = name.endswith("_") and not name.endswith("__")
-    sets_data = name == "__set__" and name_of(func) == "data"
-    return _Rule(
-        name=name,
-        shown=name_of(func) if is_property else "unbind" if name == "__iter__" else written_name(name),
-        ignored=name in METADATA or (name == "__get__" and name_of(func) in PROPERTIES),
-        may_write=in_place or name == "__setitem__" or name in _AUGMENTED or sets_data,
-        foreach=name.startswith("_foreach_"),
-        sets_data=sets_data,
-        iterates=name in ("__iter__", "__reversed__"),
-        pure=not in_place and isinstance(func, (BuiltinFunctionType, MethodDescriptorType)) and _is_pure(name),
-    )
-
-
-@cache
-def _is_pure(name: str) -> bool:
-    """Whether torch's own declarations say that the function writes to no operand, but for `out=`."""
-    overloads = None if name.startswith("_") else getattr(torch.ops.aten, name, None)
-    if overloads is None or "norm" in name:  # batch norm writes to its statistics, and does not declare it
-        return False
-    schemas = [getattr(overloads, each)._schema for each in overloads.overloads()]  # noqa: SLF001
-    return not any(schema.is_mutable and not any(a.is_out for a in schema.arguments) for schema in schemas)
-
-
-def _read(name: str, operands: list[Tensor]) -> list[Tensor]:
-    """The operands whose values count."""
-    if name in LIKE:
-        return operands[1:]
-    if name in FIRST_ONLY:
-        return operands[:1]
-    return operands
+        return book.op(rule.shown, kind, parents, made, detail=detail_by(rule, args, kwargs))
 
 
 def _item(args: tuple[Any, ...]) -> Tensor | None:
@@ -300,7 +238,7 @@ def _item(args: tuple[Any, ...]) -> Tensor | None:
     return part
 
 
-def _written(rule: _Rule, operands: list[Tensor], versions: list[int], kwargs: dict[str, Any]) -> list[Tensor]:
+def _written(rule: Rule, operands: list[Tensor], versions: list[int], kwargs: dict[str, Any]) -> list[Tensor]:
     """The operands that were written to: their version says so."""
     try:
         changed = [t for t, version in zip(operands, versions, strict=True) if t._version != version]
@@ -316,7 +254,7 @@ def _written(rule: _Rule, operands: list[Tensor], versions: list[int], kwargs: d
     return changed
 
 
-def _named_written(rule: _Rule, operands: list[Tensor], kwargs: dict[str, Any]) -> list[Tensor]:
+def _named_written(rule: Rule, operands: list[Tensor], kwargs: dict[str, Any]) -> list[Tensor]:
     if "out" in kwargs:
         out = kwargs["out"]
         return [out] if isinstance(out, Tensor) else list(out)

@@ -40,8 +40,12 @@ class _Watch:
         index = self._counts.get(path, 0)
         self._counts[path] = index + 1
         book = self._book
-        with torch._C.DisableTorchFunction():
-            received = book.leaves(given(args, kwargs))
+        received: tuple[Leaf, ...]
+        if len(args) == 1 and not kwargs and (leaf := self._known(args[0])) is not None:
+            received = (leaf,)
+        else:
+            with torch._C.DisableTorchFunction():
+                received = book.leaves(given(args, kwargs))
         if self._tracer is not None and not (stack := book.stack) and stack is not book.home:
             self._tracer.__enter__()  # type: ignore[no-untyped-call]  # a mode holds for its own thread only
         book.open(path, index, module, received, sys.exc_info()[1])
@@ -56,18 +60,31 @@ class _Watch:
         own = None
         error = sys.exc_info()[1]
         try:
-            call.finished = error is call.handled  # else it ends the call
-            self._book.ended(call, None if call.finished else error)
-            if call.finished and output is not None:
-                with torch._C.DisableTorchFunction():
-                    if kwargs and isinstance(module, torch.jit.ScriptModule):  # `enter` was not told of them
-                        call.inputs = self._book.leaves(given(args, kwargs))
-                    own = self._given_out(call, output)
+            if error is not call.handled:  # it ends the call
+                self._book.ended(call, error)
+                return None
+            call.finished = True
+            if output is None:
+                return None
+            leaf = self._known(output)
+            if leaf is not None and leaf.ops[0] >= call.first_op:
+                call.outputs = (leaf,)
+                return None
+            with torch._C.DisableTorchFunction():
+                if kwargs and isinstance(module, torch.jit.ScriptModule):  # `enter` was not told of them
+                    call.inputs = self._book.leaves(given(args, kwargs))
+                own = self._given_out(call, output)
         finally:
             stack.pop()
             if self._tracer is not None and not stack and stack is not self._book.home:
                 self._tracer.__exit__(None, None, None)  # type: ignore[no-untyped-call]
         return own if own is not output else None
+
+    def _known(self, value: Any) -> Leaf | None:
+        """The leaf of a bare tensor, found without a look at it; None in all other cases."""
+        if type(value) is not Tensor or self._book.provenance.any_write:
+            return None
+        return self._book.known_leaf(value)
 
     def _given_out(self, call: OpenCall, output: Any) -> Any:
         """What the call hands on in the place of `output`; its leaves are written down."""

@@ -59,6 +59,32 @@ class Provenance:
         if len(tags) > self._next_prune:
             self._prune()
 
+    def op_of(self, tensor: Tensor) -> OpId | None:
+        """The one op that the value of `tensor` comes from; None where there is none, or nobody knows, or several.
+
+        Looks at no property of the tensor while nothing was written to in the pass.
+        """
+        tag = self._tags.get(id(tensor))
+        if tag is None or tag[0]() is not tensor or (self._histories and address(tensor) in self._histories):
+            return None
+        return tag[1]
+
+    def ops_of(self, tensors: Iterable[Tensor]) -> list[OpId] | None:
+        """The ops that the values of `tensors` come from, constants left out; None where that is not simply known."""
+        found: list[OpId] = []
+        tags, constants, histories = self._tags, self._constants, self._histories
+        for tensor in tensors:
+            tag = tags.get(id(tensor))
+            if tag is not None and tag[0]() is tensor:
+                op = tag[1]
+                if op is not None:
+                    found.append(op)
+            elif id(tensor) not in constants:
+                return None
+            if histories and address(tensor) in histories:
+                return None
+        return found
+
     def parents(self, tensors: Iterable[Tensor], found: list[OpId], call: CallId | None) -> list[Tensor]:
         """Add to `found` the ops that the values of `tensors`, read in `call`, come from.
 
