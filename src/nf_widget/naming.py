@@ -9,12 +9,19 @@ from .records import CallId, Leaf, StageId, Trace
 
 
 def call_ids(trace: Trace) -> Mapping[CallId, StageId]:
-    """Id of every call: its path, with `#k` where the module is called more than once; the root's is its class."""
+    """Id of every call: its path, with `#k` where the module is called more than once; the root's is its class.
+
+    A module that has the name of the model's input or output gets its `#0` too.
+    """
     times = Counter(call.path for call in trace.calls)
-    return {
-        call.id: StageId((call.path or call.type_name) + (f"#{call.index}" if times[call.path] > 1 else ""))
-        for call in trace.calls
-    }
+    taken = {"input", "output"}
+    ids: dict[CallId, StageId] = {}
+    for call in trace.calls:
+        name = call.path
+        if not name:
+            name = call.type_name if call.type_name not in {*times, *taken} else f"{call.type_name} (model)"
+        ids[call.id] = StageId(f"{name}#{call.index}" if times[call.path] > 1 or name in taken else name)
+    return ids
 
 
 def leaf_ids(kind: str, leaves: tuple[Leaf, ...]) -> tuple[StageId, ...]:

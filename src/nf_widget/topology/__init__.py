@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 from typing import Literal
 
 from torch import nn
 
-from nf_widget.errors import TopologyError, TopologyWarning
-from nf_widget.records import Edge, Note, Selection, StageGraph, TopologyName, Trace
-
+from ..errors import TopologyError, TopologyWarning
+from ..records import Edge, Note, Selection, Stage, StageGraph, TopologyName, Trace
 from .fx import symbolic_edges
 from .kinds import with_kinds
 from .runtime import runtime_edges
-from .sequential import sequential_edges
+from .sequential import chained, sequential_edges
 from .stages import group_boxes, stage_boxes
 from .strategy import Setting, Strategy
 
@@ -49,26 +47,24 @@ def build(
         notes.append(Note("topology", text))
         edges, used = sequential_edges(model, trace, selection), "sequential"
     stages = stage_boxes(trace, selection)
-    edges, orphans = _connected(edges, trace, selection)
-    notes += orphans
-    notes += _dead_ends(edges, trace, selection)
+    dead_ends = _dead_ends(edges, stages)
+    edges, orphans = _connected(edges, stages)
     return StageGraph(
         stages=stages,
         edges=with_kinds(tuple(stage.id for stage in stages), edges),
         groups=group_boxes(trace, selection),
         topology=used,
-        notes=tuple(notes),
+        notes=(*notes, *orphans, *dead_ends),
     )
 
 
-def _connected(edges: tuple[Edge, ...], trace: Trace, selection: Selection) -> tuple[tuple[Edge, ...], list[Note]]:
+def _connected(edges: tuple[Edge, ...], stages: tuple[Stage, ...]) -> tuple[tuple[Edge, ...], list[Note]]:
     """Attach what nothing leads to, so that the picture is connected: to the stage that ran before it."""
     reached = {edge.target for edge in edges}
+    before = {edge.target: edge.source for edge in chained(stages)}
     added: list[Edge] = []
     notes: list[Note] = []
-    chain = sequential_edges(None, trace, selection)
-    before = {edge.target: edge.source for edge in chain}
-    for stage in stage_boxes(trace, selection):
+    for stage in stages:
         if stage.kind == "input" or stage.id in reached or stage.id not in before:
             continue
         added.append(Edge(before[stage.id], stage.id, "main", (), None, "inferred"))
@@ -80,13 +76,13 @@ def _connected(edges: tuple[Edge, ...], trace: Trace, selection: Selection) -> t
     return (*edges, *added), notes
 
 
-def _dead_ends(edges: tuple[Edge, ...], trace: Trace, selection: Selection) -> list[Note]:
-    feeding = {edge.source for edge in edges if edge.evidence == "traced"} | {edge.source for edge in edges}
+def _dead_ends(edges: tuple[Edge, ...], stages: tuple[Stage, ...]) -> list[Note]:
+    feeding = {edge.source for edge in edges}
     return [
         Note("dead-end", f"Nothing reads {stage.id}: it feeds no other stage and no output.", stage.id)
-        for stage in stage_boxes(trace, selection)
+        for stage in stages
         if stage.kind != "output" and stage.id not in feeding and stage.status == "ok"
     ]
 
 
-__all__ = ["STRATEGIES", "Setting", "Strategy", "TopologyOption", "build", "replace"]
+__all__ = ["STRATEGIES", "Setting", "Strategy", "TopologyOption", "build"]

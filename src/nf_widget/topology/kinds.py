@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 
-from nf_widget.records import Edge, EdgeKind, StageId
+from ..records import Edge, EdgeKind, StageId
 
 
 def with_kinds(order: Sequence[StageId], edges: Sequence[Edge]) -> tuple[Edge, ...]:
@@ -22,14 +22,15 @@ def with_kinds(order: Sequence[StageId], edges: Sequence[Edge]) -> tuple[Edge, .
     ancestors: dict[StageId, int] = {}
     found: list[Edge] = []
     for name in order:
+        # A source that started later has no ancestors yet: only threads can make it one.
         into = sorted(incoming[name], key=lambda edge: place[edge.source])
         mask = 0
         for edge in into:
-            mask |= ancestors[edge.source] | 1 << place[edge.source]
+            mask |= ancestors.get(edge.source, 0) | 1 << place[edge.source]
         ancestors[name] = mask
         if not into:
             continue
-        main = max(into, key=lambda edge: (ancestors[edge.source].bit_count(), place[edge.source]))
+        main = max(into, key=lambda edge: (ancestors.get(edge.source, 0).bit_count(), place[edge.source]))
         found += [replace(edge, kind=_kind(edge, main, ancestors, place)) for edge in into]
     return tuple(found)
 
@@ -37,4 +38,4 @@ def with_kinds(order: Sequence[StageId], edges: Sequence[Edge]) -> tuple[Edge, .
 def _kind(edge: Edge, main: Edge, ancestors: dict[StageId, int], place: dict[StageId, int]) -> EdgeKind:
     if edge is main:
         return "main"
-    return "skip" if ancestors[main.source] >> place[edge.source] & 1 else "merge"
+    return "skip" if ancestors.get(main.source, 0) >> place[edge.source] & 1 else "merge"

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 
 from torch import nn
 
-from nf_widget.errors import TopologyError
-from nf_widget.records import Edge, Op, OpId, Selection, StageId, TensorSpec, Trace
-
+from ..errors import TopologyError
+from ..records import Edge, Op, OpId, Selection, StageId, TensorSpec, Trace
 from .stages import stage_boxes
 from .strategy import Setting
 

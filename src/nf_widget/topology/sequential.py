@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from torch import nn
 
-from nf_widget.records import Edge, Selection, Trace
-
+from ..records import Edge, Selection, Stage, Trace
 from .stages import stage_boxes
 from .strategy import Setting
 
 
 def sequential_edges(
-    _model: nn.Module | None, trace: Trace, selection: Selection, _setting: Setting | None = None
+    _model: nn.Module, trace: Trace, selection: Selection, _setting: Setting | None = None
 ) -> tuple[Edge, ...]:
     """Each call from the one before it, the first from the first input, each output from the last call."""
-    boxes = stage_boxes(trace, selection)
+    return chained(stage_boxes(trace, selection))
+
+
+def chained(boxes: tuple[Stage, ...]) -> tuple[Edge, ...]:
+    """The same of boxes that are made already."""
     edges: list[Edge] = []
     last = next((box for box in boxes if box.kind == "input"), None)
     for box in boxes:

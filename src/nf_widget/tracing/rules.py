@@ -20,8 +20,8 @@ _AUGMENTED = frozenset(f"__i{word}__" for word in (
 @dataclass(frozen=True, slots=True)
 class Rule:
     """`ignored`: gives and writes no tensor. `may_write`: to its first operand (`foreach`: to several). `sets_data`:
-    assigns `.data`. `iterates`: gives an iterator over pieces. `pure`: writes to nothing but `out=`. `simple`: reads the
-    values of all operands."""
+    assigns `.data`. `iterates`: gives an iterator over pieces. `pure`: writes to nothing but `out=`. `simple`: reads
+    the values of all operands."""
 
     name: str
     shown: str

@@ -219,14 +219,14 @@ def _after_writes(op: OpId | None, history: History, shown: Tensor) -> list[OpId
             base, writes = False, [write]
         elif _overlap(write[1], region):
             writes.append(write)
-    if region is not None and len(writes) > 1:
+    if region is not None and (len(writes) > 1 or (writes and base)):
         base, writes = _still_seen(region, writes, base=base)
     found = [op] if base and op is not None else []
     return list(dict.fromkeys(found + [write for write, _ in writes]))
 
 
 def _still_seen(region: Region, writes: History, *, base: bool) -> tuple[bool, History]:
-    """What several writes to parts leave to be seen in `region`: of what was there before, and of each other."""
+    """What writes to parts leave to be seen in `region`: of what was there before, and of each other."""
     regions = [region, *(written for _, written in writes if written is not None)]
     spans = [_span(each) for each in regions]
     low, high = min(span[0] for span in spans), max(span[1] for span in spans)
