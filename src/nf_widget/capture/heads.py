@@ -22,7 +22,9 @@ from .weights import Head, Weights
 
 # Weights of one sample up to here are made at once, 32 MB; of more, so many at a time.
 _WHOLE = 1 << 23
-_LIMIT = 1 << 20
+_LIMIT = 1 << 19
+# Of more weights than this, evenly spaced queries make the histogram and the percentiles.
+_COUNTED = 1 << 24
 # Pooled maps are no larger than this along an edge.
 _EDGE = 40
 # Weights are counted by the upper bits of their float32 pattern: bins of 0.05 % of a weight, whatever its size.
@@ -62,10 +64,8 @@ def cut_weights(weights: Weights, request: Request) -> Tile:
                 return tile_of(request.key, _rows(head, top, bottom, (left, right)), exact=True)
             if min(size) < 1:
                 raise RefusedError(f"A picture of {size[0]} by {size[1]} holds nothing.")
-            pool = _Pool(min(size[0], bottom - top), min(size[1], right - left), bottom - top)
-            for start, rows in _chunks(head, top, bottom):
-                pool.add(start - top, rows[:, left:right])
-            return tile_of(request.key, pool.means(), exact=False)
+            shape = min(size[0], bottom - top), min(size[1], right - left)
+            return tile_of(request.key, _pooled(head, (top, left, bottom, right), shape), exact=False)
         except RefusedError as refusal:
             reason = str(refusal)
         except FAULTS as error:
@@ -122,49 +122,42 @@ def _swept(weights: Weights, leaf: str, sample: int) -> Summary:
     layout = weights.layout
     first = weights.head(sample, 0)
     size = (first.queries, first.keys)
-    rows, columns = fit(size, _EDGE)
-    tally = _Tally(1 / first.keys)
-    maps = []
-    for item in range(layout.items):
-        head = weights.head(sample, item)
-        pool = _Pool(rows, columns, head.queries)
-        for start, chunk in _chunks(head, 0, head.queries):
-            tally.add(chunk)
-            pool.add(start, chunk)
-        maps.append(pool.means())
+    every = -(-layout.items * size[0] * size[1] // _COUNTED)
+    tally = _Tally(every)
+    whole = (0, 0, *size)
+    maps = [_pooled(weights.head(sample, item), whole, fit(size, _EDGE), tally) for item in range(layout.items)]
     picture = feature_maps(torch.stack(maps), range(layout.items), limit=_LIMIT)
     picture = replace(picture, size=size, pooled=True)
     stats, histogram = tally.statistics()
     return _scaled(Summary(leaf, weights.spec, layout.axes, picture, stats, histogram, None))
 
 
-class _Pool:
-    """Area means of a matrix that comes a few rows at a time."""
-
-    def __init__(self, rows: int, columns: int, height: int) -> None:
-        self._columns = columns
-        self._first = torch.arange(rows) * height // rows
-        self._last = -(-(torch.arange(rows) + 1) * height // rows)
-        self._sums: Tensor | None = None
-
-    def add(self, start: int, chunk: Tensor) -> None:
-        narrow = adaptive_avg_pool1d(chunk.unsqueeze(0), self._columns)[0]
-        places = torch.arange(start, start + len(chunk))
-        inside = (places >= self._first[:, None]) & (places < self._last[:, None])
-        share = inside.to(chunk.dtype) / (self._last - self._first)[:, None]
-        part = share.to(chunk.device) @ narrow
-        self._sums = part if self._sums is None else self._sums + part
-
-    def means(self) -> Tensor:
-        assert self._sums is not None  # noqa: S101 - a head has at least one query
-        return self._sums
+def _pooled(
+    head: Head, region: tuple[int, int, int, int], shape: tuple[int, int], tally: _Tally | None = None
+) -> Tensor:
+    """Area means of a region. `tally` sees each of its rows once."""
+    top, left, bottom, right = region
+    height = bottom - top
+    bands = [(top + i * height // shape[0], top - (-(i + 1) * height // shape[0])) for i in range(shape[0])]
+    means = []
+    # Neighbouring bands share a row where the height does not divide.
+    for (start, stop), (after, _) in zip(bands, [*bands[1:], (bottom, bottom)], strict=True):
+        total: Tensor | None = None
+        for first, rows in _chunks(head, start, stop):
+            part = rows[:, left:right].sum(0)
+            total = part if total is None else total + part
+            if tally is not None and first < after:
+                tally.add(rows[: after - first], first)
+        assert total is not None  # noqa: S101 - a band has at least one row
+        means.append(adaptive_avg_pool1d((total / (stop - start)).unsqueeze(0), shape[1])[0])
+    return torch.stack(means)
 
 
 @dataclass(slots=True)
 class _Tally:
-    """Statistics of weights that come a few at a time. `centre` is about their mean: it keeps the variance exact."""
+    """Statistics of weights that come a few at a time. Of `every` so many queries one is counted by its weights."""
 
-    centre: float
+    every: int
     count: int = 0
     nan: int = 0
     zeros: int = 0
@@ -174,35 +167,38 @@ class _Tally:
     high: float = -math.inf
     codes: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(_CODES, np.int64))
 
-    def add(self, chunk: Tensor) -> None:
-        values = chunk.flatten()
-        bad = int(values.isnan().sum())
-        if bad:
-            values = values[~values.isnan()]
-        self.nan += bad
-        self.count += values.numel()
-        if not values.numel():
+    def add(self, rows: Tensor, first: int) -> None:
+        """`rows: [query, key]`, of which the first is query `first`."""
+        low, high = rows.aminmax()
+        sums = torch.stack([rows.sum(), torch.linalg.vector_norm(rows), low, high]).tolist()
+        if any(map(math.isnan, sums)):
+            good = rows.isfinite().all(1)
+            self.nan += int((~good).sum()) * rows.shape[1]
+            rows = rows[good]
+            if len(rows):
+                self.add(rows, first)
             return
-        off = values - self.centre
-        sums = torch.stack([off.sum(), off.square().sum(), values.min(), values.max()]).tolist()
-        self.total, self.squares = self.total + sums[0], self.squares + sums[1]
+        self.count += rows.numel()
+        self.zeros += rows.numel() - int(rows.count_nonzero())
+        self.total, self.squares = self.total + sums[0], self.squares + sums[1] ** 2
         self.low, self.high = min(self.low, sums[2]), max(self.high, sums[3])
-        self.zeros += int((values == 0).sum())
-        codes = values.to(torch.float32).view(torch.int32) >> _SHIFT
-        self.codes += torch.bincount(codes.clamp_(0, _CODES - 1), minlength=_CODES).cpu().numpy()
+        sampled = rows[-first % self.every :: self.every]
+        if len(sampled):
+            codes = sampled.to(torch.float32).flatten().view(torch.int32) >> _SHIFT
+            self.codes += torch.bincount(codes.clamp_(0, _CODES - 1), minlength=_CODES).cpu().numpy()
 
     def statistics(self) -> tuple[Statistics, Histogram | None]:
         size = self.count + self.nan
         if not self.count:
             return Statistics(size, *(math.nan,) * 4, 0.0, 0.0, self.nan, 0, math.nan, math.nan), None
-        shift = self.total / self.count
-        std = math.sqrt(max(0.0, self.squares / self.count - shift**2))
+        mean = self.total / self.count
+        std = math.sqrt(max(0.0, self.squares / self.count - mean**2))
         quantile = self._quantiles()
         stats = Statistics(
             count=size,
             minimum=self.low,
             maximum=self.high,
-            mean=self.centre + shift,
+            mean=mean,
             std=std,
             zeros=self.zeros / size,
             negatives=0.0,
@@ -233,5 +229,6 @@ class _Tally:
         low, high = self.low, self.high
         if high == low:
             low, high = low - 0.5, high + 0.5
-        counts, _ = np.histogram(self._values(), BINS, (low, high), weights=self.codes)
-        return Histogram(low, high, np.minimum(counts, np.iinfo(np.int32).max).astype(np.int32))
+        share = self.count / max(1, int(self.codes.sum()))
+        counts, _ = np.histogram(self._values(), BINS, (low, high), weights=self.codes * share)
+        return Histogram(low, high, np.minimum(np.rint(counts), np.iinfo(np.int32).max).astype(np.int32))

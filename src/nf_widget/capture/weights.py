@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 from ..records import Axes, AxisName, TensorSpec
 
@@ -221,24 +222,35 @@ def product(
     """
     dtype = wide(query.dtype)
     keys = key.to(dtype)
+    masked = bool(masks) or (causal is not None and causal < 0)
 
     def rows(start: int, stop: int) -> Tensor:
-        logits = (query[start:stop].to(dtype) * scale) @ keys.T
+        # Keys after the last one that any of these queries sees need no work.
+        seen = len(keys) if causal is None else min(len(keys), max(0, stop + causal))
+        logits = (query[start:stop].to(dtype) * scale) @ keys[:seen].T
         for mask in masks:
-            part = mask if mask.shape[0] == 1 else mask[start:stop]
+            part = (mask if mask.shape[0] == 1 else mask[start:stop])[:, :seen]
             if part.dtype == torch.bool:
                 logits.masked_fill_(part if hides else ~part, _UNSEEN)
             else:
                 logits.add_(part)
         if causal is not None:
-            last = torch.arange(start + causal, stop + causal, device=logits.device)
-            places = torch.arange(len(keys), device=logits.device)
-            logits.masked_fill_(places > last[:, None], _UNSEEN)
-        blind = (logits.amax(1, keepdim=True) == _UNSEEN) if safe else None
+            _hide_later(logits, start + causal)
+        blind = (logits.amax(1, keepdim=True) == _UNSEEN) if safe and masked and seen else None
         weights = logits.softmax(1)
-        return weights if blind is None else weights.masked_fill_(blind, 0)
+        weights = weights if blind is None else weights.masked_fill_(blind, 0)
+        return weights if seen == len(keys) else pad(weights, (0, len(keys) - seen))
 
     return Head(len(query), len(keys), rows)
+
+
+def _hide_later(logits: Tensor, last: int) -> None:
+    """Query i of `[query, key]` sees the keys up to `last` + i."""
+    first = min(max(0, last + 1), logits.shape[1])
+    later = logits[:, first:]
+    places = torch.arange(first, logits.shape[1], device=logits.device)
+    seen = torch.arange(last, last + len(logits), device=logits.device)
+    later.masked_fill_(places > seen[:, None], _UNSEEN)
 
 
 def _plane(tensor: Tensor, place: Sequence[int], lead: Sequence[int]) -> Tensor:
