@@ -34,7 +34,10 @@ def trace(
     """Run `model` on `x` and record what happens: stages, edges, activations.
 
     `x` is what the model's forward takes: a tensor, a tuple of positional arguments, or a mapping (keywords where the
-    signature takes them). `kwargs` adds keywords. `frames` gives several inputs instead of `x`.
+    signature takes them). `kwargs` adds keywords. `frames` gives several inputs instead of `x`: a list,
+    a sweep, a tensor (split along its first axis), a `Dataset` of samples (each gets a batch axis), a `DataLoader`
+    (what the forward does not take of its items, such as targets, is left out), a generator, or a callable with
+    `frame_count`.
 
     Options: `layers` (names, `"name#k"`, `"re:..."`, `"type:..."`, a predicate on `ModuleCall`, or `"leaves"`),
     `exclude`, `max_stages` (12), `labels`, `topology` (`"auto"`, `"runtime"`, `"fx"`, `"sequential"`), `sample` (0),

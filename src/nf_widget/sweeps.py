@@ -51,7 +51,7 @@ def cross_fade(first: Tensor, last: Tensor, steps: int = 21) -> Sweep:
             return last if index else first
         return torch.lerp(first, last, index / (steps - 1))
 
-    return Sweep(tuple(f"{round(100 * i / (steps - 1))} % of the second" for i in range(steps)), make)
+    return Sweep(tuple(f"{round(100 * i / (steps - 1))} %" for i in range(steps)), make)
 
 
 def occlusion(x: Tensor, size: Size | None = None, stride: Size | None = None, fill: float | None = None) -> Sweep:
@@ -79,7 +79,7 @@ def occlusion(x: Tensor, size: Size | None = None, stride: Size | None = None, f
         hidden[..., top : top + rows, left : left + columns] = value
         return hidden
 
-    return Sweep(("nothing hidden", *(f"{_span(*corner, rows, columns)} hidden" for corner in corners)), make)
+    return Sweep(("nothing hidden", *map(_corner, corners)), make)
 
 
 def noise(x: Tensor, levels: Sequence[float] | None = None, *, seed: int = 0) -> Sweep:
@@ -119,7 +119,7 @@ def crop_pan(x: Tensor, size: Size, steps: int = 21) -> Sweep:
         top, left = corners[index]
         return x[..., top : top + rows, left : left + columns].contiguous()
 
-    return Sweep(tuple(_span(*corner, rows, columns) for corner in corners), make)
+    return Sweep(tuple(map(_corner, corners)), make)
 
 
 def slices(volume: Tensor, axis: int = -3) -> Sweep:
@@ -159,8 +159,9 @@ def _at_least(name: str, value: int, bound: int) -> None:
         raise InputError(f"{name} is {value}: use at least {bound}.")
 
 
-def _span(top: int, left: int, rows: int, columns: int) -> str:
-    return f"rows {top}–{top + rows - 1}, columns {left}–{left + columns - 1}"
+def _corner(corner: tuple[int, int]) -> str:
+    """Short enough to stand beside a slider: row and column of the upper left corner."""
+    return f"at {corner[0]}, {corner[1]}"
 
 
 def _doubles(x: Tensor) -> Tensor:

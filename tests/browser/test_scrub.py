@@ -166,6 +166,10 @@ def test_a_frame_that_raises_leaves_the_last_good_picture(linked: Lab) -> None:
 
 
 def test_a_busy_kernel_answers_afterwards_with_the_last_place_only(linked: Lab) -> None:
+    # JupyterLab gives a widget a way past a running cell with its first message: whoever scrubs has sent one.
+    slider(linked).press("ArrowRight")
+    settled(linked, 1, 20)
+    linked.page.wait_for_timeout(1000)
     go = linked.server.root / "go"
     linked.run("ran.clear()")
     linked.start(f"import pathlib\nwhile not pathlib.Path({str(go)!r}).exists(): time.sleep(0.05)")
@@ -175,8 +179,8 @@ def test_a_busy_kernel_answers_afterwards_with_the_last_place_only(linked: Lab) 
     expect(linked.page.locator(".nf-widget")).to_have_attribute("data-state", "waiting")
     go.touch()
     linked.finish()
-    settled(linked, 6, 20)
-    assert linked.value("ran[0]") == 6
+    settled(linked, 7, 20)
+    assert linked.value("ran[0]") == 7
 
 
 def test_the_notebook_fades_from_a_cat_to_an_espresso(lab: Lab) -> None:
