@@ -98,8 +98,10 @@ def _check_count(count: int | None) -> None:
 
 def _is_stream(source: Any) -> bool:
     # Every Dataset has a `__getitem__`, which an iterable one only refuses.
+    if isinstance(source, (DataLoader, IterableDataset)):
+        return True
     indexed = hasattr(source, "__getitem__") or callable(source) or isinstance(source, _NO_SEQUENCE)
-    return isinstance(source, (DataLoader, IterableDataset)) or (hasattr(source, "__iter__") and not indexed)
+    return hasattr(source, "__iter__") and not indexed
 
 
 def _indexed(source: Any, count: int | None) -> Frames:
