@@ -91,7 +91,7 @@ def without_targets(model: nn.Module, item: Nested, kwargs: Mapping[str, Nested]
     return item[0] if needed == 1 else tuple(item[:needed])
 
 
-def _check_count(count: int | None) -> None:
+def _check_count(count: object) -> None:
     if count is not None and (not isinstance(count, int) or isinstance(count, bool) or count < 1):
         raise InputError(f"frame_count is {count!r}: use a whole number of at least 1.")
 
