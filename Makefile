@@ -20,7 +20,7 @@ PIP := $(PY) -m pip --disable-pip-version-check --quiet
 DONE := $(VENV)/.done
 SOURCES := $(shell find js/src -type f) js/build.mjs js/package.json js/package-lock.json js/tsconfig.json hatch_build.py
 
-.PHONY: help install demo test check lint types python-tests js-tests notebook-tests browser-tests bundle js-checks format clean
+.PHONY: help install demo test check lint types python-tests js-tests notebook-tests browser-tests bundle js-checks pictures format clean
 .DELETE_ON_ERROR:
 
 help:
@@ -110,6 +110,10 @@ notebook-tests: $(DONE)/test $(DONE)/bundle
 
 browser-tests: $(DONE)/test $(DONE)/bundle $(DONE)/chromium
 	NF_WIDGET_RESULTS=$(RESULTS) $(PY) -m pytest -m browser
+
+# The README's pictures, from the real widget in the real notebook.
+pictures: $(DONE)/test $(DONE)/bundle $(DONE)/chromium
+	PYTHONPATH=tests $(PY) tests/browser/pictures.py
 
 format: $(DONE)/test $(DONE)/node
 	$(PY) -m ruff check --fix .
