@@ -67,3 +67,13 @@ def test_out_that_is_also_read():
 
 def test_out_that_is_not_read():
     assert inputs_of(lambda a, b: torch.neg(b, out=a)) == {"b"}
+
+
+def test_write_to_a_part_with_gaps_hides_all_of_its_own_parts():
+    def columns(a, b):
+        left = (a + 0)[:, :2]
+        corner = left[:1]
+        left.copy_(b[:, :2])
+        return corner
+
+    assert inputs_of(columns) == {"b"}
