@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from graphs import chain
 from models import (
     Box,
+    Cached,
     Do,
     Holder,
     Hyper,
@@ -231,6 +232,11 @@ CASES: dict[str, Case] = {
         lambda: Do(lambda m, x: m.read(Holder(h=m.a(x), n=3)), a=linear(), read=Do(lambda _, holder: holder.h * 2)),
         "a read",
         chain("input", "a", "read", "output"),
+    ),
+    "a cache of all layers is given to each": Case(
+        Cached,
+        "layers.0 layers.1 layers.2",
+        chain("input", "layers.0", "layers.1", "layers.2", "output"),
     ),
     # past arguments
     "left on an attribute": Case(

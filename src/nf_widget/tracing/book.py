@@ -18,13 +18,16 @@ from .storage import Provenance
 
 # (class name, parameter count, detail) of a module
 Facts: TypeAlias = "Callable[[str, nn.Module], tuple[str, int, str]]"
+# The leaves that a call was given, and the ops of what it was given aside
+Received: TypeAlias = "tuple[tuple[Leaf, ...], tuple[OpId, ...]]"
 _Entry: TypeAlias = "tuple[str, OpKind, CallId | None, tuple[OpId, ...], tuple[TensorSpec, ...], str, Evidence]"
 
 
 @dataclass(slots=True)
 class OpenCall:
     """A call under way. `first_op` is the id that the next op had when it started; `handled` the exception that was
-    being handled then."""
+    being handled then. `aside`: ops of tensors on attributes of objects that it was given, which count as received only
+    where they are read: a cache of all layers is given to each."""
 
     id: CallId
     path: str
@@ -33,6 +36,7 @@ class OpenCall:
     parent: CallId | None
     first_op: int
     inputs: tuple[Leaf, ...]
+    aside: tuple[OpId, ...]
     handled: BaseException | None
     outputs: tuple[Leaf, ...] = ()
     finished: bool = False
@@ -74,13 +78,13 @@ class Book:
         return stack[-1].id if stack else None
 
     def open(
-        self, path: str, index: int, module: nn.Module, inputs: tuple[Leaf, ...], handled: BaseException | None
+        self, path: str, index: int, module: nn.Module, *, received: Received, handled: BaseException | None
     ) -> None:
         stack = self.stack
         above = stack or self.home
         parent = above[-1].id if above else None
         call_id = CallId(next(self._call_ids))
-        call = OpenCall(call_id, path, index, module, parent, len(self._ops), inputs, handled)
+        call = OpenCall(call_id, path, index, module, parent, len(self._ops), *received, handled)
         self._calls[call_id] = call
         stack.append(call)
 
@@ -142,6 +146,16 @@ class Book:
         if isinstance(value, Tensor):
             return (self.known_leaf(value) or Leaf("", self.spec(value), self.sources((value,))),)
         return tuple([Leaf(path, self.spec(t), self.sources((t,))) for path, t in reachable(value)])
+
+    def received(self, arguments: Any) -> Received:
+        """The tensors in containers of `arguments`, and the ops of those on attributes of other objects in them."""
+        found = leaves(arguments)
+        inputs = tuple([Leaf(path, self.spec(t), self.sources((t,))) for path, t in found])
+        further = reachable(arguments)
+        if len(further) == len(found):
+            return inputs, ()
+        known = {id(tensor) for _, tensor in found}
+        return inputs, self.sources(tensor for _, tensor in further if id(tensor) not in known)
 
     def result(self, value: Any) -> tuple[Leaf, ...]:
         """The tensors in containers of what the root's call gave out."""
@@ -271,7 +285,7 @@ class Book:
             used.update(entry[3])
             if entry[1] != "constant":
                 made.append(OpId(index))
-        return {op for leaf in call.inputs for op in leaf.ops} | {op for op in made if op not in used}
+        return {*call.aside, *(op for leaf in call.inputs for op in leaf.ops)} | {op for op in made if op not in used}
 
 
 def _is_foreign(tensor: Tensor) -> bool:

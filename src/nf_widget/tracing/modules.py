@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from ..nested import given, replace
 from ..records import Leaf, OpId
 from ..running.hooks import hooked
-from .book import Book, OpenCall
+from .book import Book, OpenCall, Received
 from .dataflow import DataflowTracer
 
 
@@ -40,15 +40,15 @@ class _Watch:
         index = self._counts.get(path, 0)
         self._counts[path] = index + 1
         book = self._book
-        received: tuple[Leaf, ...]
+        received: Received
         if len(args) == 1 and not kwargs and (leaf := self._known(args[0])) is not None:
-            received = (leaf,)
+            received = (leaf,), ()
         else:
             with torch._C.DisableTorchFunction():
-                received = book.leaves(given(args, kwargs))
+                received = book.received(given(args, kwargs))
         if self._tracer is not None and not (stack := book.stack) and stack is not book.home:
             self._tracer.__enter__()  # type: ignore[no-untyped-call]  # a mode holds for its own thread only
-        book.open(path, index, module, received, sys.exc_info()[1])
+        book.open(path, index, module, received=received, handled=sys.exc_info()[1])
 
     def leave(self, path: str, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> Any:
         """Closes the call. A tensor that the call did not make but gives out becomes a new alias of itself, so that
@@ -72,7 +72,7 @@ class _Watch:
                 return None
             with torch._C.DisableTorchFunction():
                 if kwargs and isinstance(module, torch.jit.ScriptModule):  # `enter` was not told of them
-                    call.inputs = self._book.leaves(given(args, kwargs))
+                    call.inputs, call.aside = self._book.received(given(args, kwargs))
                 own = self._given_out(call, output)
         finally:
             stack.pop()
