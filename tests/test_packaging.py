@@ -24,7 +24,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copytree(ROOT / folder, tree / folder, ignore=skipped)
     for file in ("pyproject.toml", "hatch_build.py", "README.md", "LICENSE", ".gitignore"):
         shutil.copy(ROOT / file, tree)
-    # The packages of npm are large, and the build only reads them; were they of another lock file, it would remove them.
+    # The packages of npm are large, and the build only reads them; those of another lock file it would remove.
     installed = ROOT / "js" / "node_modules" / ".nf-widget-lock.json"
     if not installed.is_file() or installed.read_bytes() != (ROOT / "js" / "package-lock.json").read_bytes():
         pytest.fail("The packages of npm are missing or old: run `make bundle` first.")
