@@ -80,14 +80,26 @@ SHOTS: dict[str, tuple[str, int, Act]] = {
     "deeper": ("scene=classifier", 760, zoom("_blocks.10", 29)),
     "far": ("scene=residual", 760, zoom("layer.2.conv1", -4)),
     "raised-760": ("scene=raised", 760, nothing),
-    **{f"state-{name}": (f"scene=classifier&state={name}", 600, nothing) for name in ("busy", "waiting", "no-kernel", "error", "stale")},
+    **{
+        f"state-{name}": (f"scene=classifier&state={name}", 600, nothing)
+        for name in ("busy", "waiting", "no-kernel", "error", "stale")
+    },
 }
 
 
 def build(folder: Path) -> None:
     """Bundle the harness into `folder`."""
     target = "--target=es2022,chrome111,firefox113,safari16.4"
-    command = ["npx", "esbuild", "harness=dev/harness.ts", "harness=src/styles.css", "--bundle", "--format=iife", target, f"--outdir={folder}"]
+    command = [
+        "npx",
+        "esbuild",
+        "harness=dev/harness.ts",
+        "harness=src/styles.css",
+        "--bundle",
+        "--format=iife",
+        target,
+        f"--outdir={folder}",
+    ]
     subprocess.run([*command, "--log-level=warning"], cwd=HERE.parent, check=True)
     shutil.copy(HERE / "index.html", folder)
 
@@ -96,7 +108,9 @@ def take(out: Path, names: list[str]) -> Iterator[str]:
     """Take the shots whose name holds one of `names`, in both themes; yields problems that the pages reported."""
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         build(Path(folder))
-        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--headless=new", *FLAGS.split()])
+        browser = playwright.chromium.launch(
+            executable_path="/usr/bin/chromium", args=["--headless=new", *FLAGS.split()]
+        )
         for name, (query, width, act) in SHOTS.items():
             if names and not any(part in name for part in names):
                 continue
@@ -104,7 +118,9 @@ def take(out: Path, names: list[str]) -> Iterator[str]:
                 page = browser.new_page(viewport={"width": width + 40, "height": 900}, device_scale_factor=2)
                 problems: list[str] = []
                 page.on("pageerror", lambda error, to=problems: to.append(str(error)))
-                page.on("console", lambda message, to=problems: to.append(message.text) if message.type == "error" else None)
+                page.on(
+                    "console", lambda message, to=problems: to.append(message.text) if message.type == "error" else None
+                )
                 page.goto(f"file://{folder}/index.html?theme={theme}&{query}")
                 try:
                     page.wait_for_selector(".nf-stage", timeout=5000)
