@@ -41,8 +41,9 @@ export function createImagePool(end: AbortSignal): ImagePool {
         "data-exact": exact,
       });
       const seen = (): void => {
-        while (holder.firstElementChild !== null && holder.firstElementChild !== fresh)
-          holder.firstElementChild.remove();
+        // It may load after it was replaced.
+        if (fresh.parentNode !== holder) return;
+        while (holder.firstElementChild !== fresh) holder.firstElementChild!.remove();
       };
       fresh.addEventListener("load", seen, { once: true, signal: end });
       holder.append(fresh);
