@@ -426,7 +426,7 @@ def test_leading_dimensions_are_samples_windows_and_heads(lead, batch, names, sh
 
 
 def test_weights_that_cannot_be_had_say_why():
-    weights = given_to_product(randn(2, 3, 4, 8), randn(2, 3, 4, 8), randn(2, 3, 4, 8), randn(4, 5))
+    weights = given_to_product(randn(2, 3, 4, 8), randn(2, 3, 4, 5), randn(2, 3, 4, 5))
     summary = summarise(weights, leaf="attention")
     assert isinstance(summary.picture, Nothing)
     assert "cannot be had" in summary.picture.reason

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..records import Classes, Photo, Summary
+from ..records import Classes, Photo, Summary, TokenStrip
 
 _KINDS = {
     "image": "image",
@@ -27,6 +27,8 @@ def in_words(summary: Summary, role: str) -> str:
         return "grey image" if grey else "RGB image"
     if isinstance(picture, Classes):
         return f"{role} · {picture.scale}"
+    if isinstance(picture, TokenStrip) and picture.labels and summary.spec.dtype in _WHOLE:
+        return f"{role} · text"
     if summary.spec.dtype == "bool":
         return f"{role} · mask"
     if summary.spec.dtype in _WHOLE:

@@ -59,11 +59,12 @@ export const isAlarming = (summary: Summary | undefined): boolean =>
 
 const typeText = (stage: StageInfo): string => [stage.type_name, stage.detail].filter(Boolean).join(" ");
 
-/** The shape of the first leaf, and how many more there are. */
+/** The shape of the first leaf, and how many more the stage gives out. Attention happens in it, and is not given out. */
 export function shapeOf(stage: StageInfo, summaries: readonly Summary[]): string {
   const shape = summaries[0]?.shape ?? stage.leaves[0]?.shape;
   if (shape === undefined) return "";
-  const more = Math.max(stage.leaves.length, summaries.length) - 1;
+  const attention = summaries.slice(1).filter((summary) => summary.axes_kind === "attention").length;
+  const more = Math.max(stage.leaves.length, summaries.length) - 1 - attention;
   return sampleShape(shape) + (more > 0 ? ` +${more}` : "");
 }
 

@@ -69,6 +69,8 @@ export function codedOverview(
       return null;
     }
     case "tokens":
+      if (picture.columns === 1)
+        return codedSlice(picture, { rows: 1, columns: picture.rows, offset: 0 }, [1, picture.size[0]]);
       return codedSlice(picture, { rows: picture.rows, columns: picture.columns, offset: 0 }, picture.size);
     case "vector":
       return codedSlice(picture, { rows: 1, columns: picture.length, offset: 0 }, [1, picture.size]);

@@ -125,6 +125,8 @@ export function lensOf(summary: Summary, rule: Rule): Lens {
     case "volume":
       return volumeLens(summary, picture.size, rule);
     case "tokens": {
+      // Numbers of tokens: one for each, and no features.
+      if (picture.size[1] === 1) return flat(picture.size[0]);
       const column = tail(axes, [axes.includes("feature") ? "feature" : "channel"]);
       const row = others(axes, column);
       const { size, grid, special, labels } = picture;

@@ -106,11 +106,18 @@ function lookAtTokens(leaf: Leaf, lens: TokensLens, stage: StageInfo, end: Abort
 function lookAtVector(leaf: Leaf, lens: VectorLens, stage: StageInfo, end: AbortSignal): Child[] {
   const spot = signal<Spot>({ row: 0, column: 0 });
   const classes = classesOf(leaf);
-  const name = (index: number): string => (classes === null ? "" : className(classes.value, index));
+  const words = wordsOf(leaf);
+  const name = (index: number): string => (classes === null ? (words[index] ?? "") : className(classes.value, index));
   const best = classes?.peek().entries[0]?.index;
   const first = best === undefined ? {} : { first: () => ({ row: 0, column: best }) };
   const values = section("scope-of", ...vectorScope({ leaf, lens, stage, spot, name, ...first }, end));
   return classes === null ? [values] : [classesSection(classes, spot, end), values];
+}
+
+/** The tokens whose numbers the vector holds. */
+function wordsOf({ summary }: Leaf): readonly string[] {
+  const { picture } = summary.peek();
+  return picture.kind === "tokens" ? picture.labels : [];
 }
 
 function classesOf({ summary }: Leaf): ReadonlySignal<Classes> | null {

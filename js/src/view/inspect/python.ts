@@ -13,10 +13,10 @@ export interface Cut {
   readonly slice?: readonly [number, number];
 }
 
-/** `flow.activation("dec1")`, with the leaf's name where the stage gives out several. */
+/** `flow.activation("dec1")`, with the leaf's name where the stage has several: what it gives out, or attention in it. */
 export function activation(stage: string, leaf: string, leaves: readonly LeafInfo[]): string {
-  const whole = `flow.activation(${pythonString(stage)})`;
-  return leaves.length > 1 ? `${whole}[${pythonString(leaf)}]` : whole;
+  const named = leaf !== "" && leaves.length > 1;
+  return `flow.activation(${pythonString(stage)}${named ? `, ${pythonString(leaf)}` : ""})`;
 }
 
 /** The index that cuts out an item, a row, a spot. Axes that are not cut stay whole. */

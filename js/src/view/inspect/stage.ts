@@ -100,8 +100,8 @@ function leafChooser({ stage, leaf }: Shown, end: AbortSignal): HTMLElement | nu
   return html(
     "div.nf-i-leaf",
     {},
-    html("span.nf-i-muted", {}, `one of ${stage.leaves.length} outputs`),
-    chooser("Output of the stage", choices, leaf, choose, end),
+    html("span.nf-i-muted", {}, `one of ${stage.leaves.length} tensors`),
+    chooser("Tensor of the stage", choices, leaf, choose, end),
   );
 }
 

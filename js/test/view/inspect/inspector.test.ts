@@ -194,12 +194,12 @@ describe("a stage", () => {
   test("with several outputs shows the one that is chosen", () => {
     const panel = open("pair");
     expect(text(panel, ".nf-i-shape")).toBe("12×14×14");
-    const select = panel.querySelector<HTMLSelectElement>('[aria-label="Output of the stage"]')!;
+    const select = panel.querySelector<HTMLSelectElement>('[aria-label="Tensor of the stage"]')!;
     select.selectedIndex = 1;
     select.dispatchEvent(new Event("change"));
     expect(text(panel, ".nf-i-shape")).toBe("6");
     expect(panel.querySelector(".nf-i-vector")).not.toBeNull();
-    expect(text(panel, ".nf-i-expression")).toBe('flow.activation("pair")["c"][0, 5]');
+    expect(text(panel, ".nf-i-expression")).toBe('flow.activation("pair", "c")[0, 5]');
   });
 });
 

@@ -139,6 +139,13 @@ describe("tokens", () => {
     expect(indexText(lens, words.shape, { sample: 0, item: null, row: 3, column: 7 })).toBe("[0, 3, 7]");
   });
 
+  test("as numbers of a text are a vector, one for each token", () => {
+    const ids = summary([1, 12], "batch token", "vector", tokens([12, 1], { labels: ["[CLS]"] }));
+    const lens = lensOf(ids, "structure");
+    expect(lens).toMatchObject({ form: "vector", length: 12 });
+    expect(indexText(lens, ids.shape, { sample: 0, item: null, column: 7 })).toBe("[0, 7]");
+  });
+
   test("of a sequence of features run over time, though it is the last axis", () => {
     const sequence = summary([1, 64, 12], "batch channel time", "sequence", tokens([12, 64]));
     const lens = lensOf(sequence, "structure");
@@ -168,7 +175,8 @@ describe("the expression", () => {
 
   test("names the leaf where a stage gives out several", () => {
     expect(activation("dec1", "", [leaf])).toBe('flow.activation("dec1")');
-    expect(activation("lstm", "state.0", [leaf, leaf])).toBe('flow.activation("lstm")["state.0"]');
+    expect(activation("lstm", "state.0", [leaf, leaf])).toBe('flow.activation("lstm", "state.0")');
+    expect(activation("block", "", [leaf, leaf])).toBe('flow.activation("block")');
   });
 
   test("is a Python literal for any name", () => {
