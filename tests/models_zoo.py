@@ -389,12 +389,12 @@ class Nested(nn.Module):
 
 
 class NestedUNet(nn.Module):
-    """`x: [batch, 1, 32, 32]`."""
+    """`x: [batch, 1, 32, 32]` for three levels."""
 
-    def __init__(self) -> None:
+    def __init__(self, levels: int = 3) -> None:
         super().__init__()
         self.stem = nn.Conv2d(1, 4, 3, padding=1)
-        self.body = Nested(4, 3)
+        self.body = Nested(4, levels)
         self.head = nn.Conv2d(8, 2, 1)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -492,6 +492,13 @@ class Layers(nn.Module):
         return x
 
 
+class CrossLayers(Layers):
+    """Layers that read a context too."""
+
+    def __init__(self, width: int, depth: int) -> None:
+        super().__init__(width, depth, cross=True)
+
+
 class Pooler(nn.Module):
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -573,7 +580,7 @@ class Seq2Seq(nn.Module):
     def __init__(self, depth: int = 6, width: int = 16) -> None:
         super().__init__()
         self.shared = nn.Embedding(50, width)
-        self.encoder, self.decoder = Layers(width, depth), Layers(width, depth, cross=True)
+        self.encoder, self.decoder = Layers(width, depth), CrossLayers(width, depth)
         self.lm_head = nn.Linear(width, 50)
 
     def forward(self, source: Tensor, target: Tensor) -> Tensor:
@@ -705,6 +712,21 @@ class AutoEncoder(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         return self.decoder(self.encoder(x))
+
+
+class VAE(nn.Module):
+    """`x: [batch, 16]`; gives the mean code's reconstruction, the mean and the log variance."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.encoder = nn.Sequential(nn.Linear(16, 12), nn.ReLU(), nn.Linear(12, 8), nn.ReLU())
+        self.mean, self.log_variance = nn.Linear(8, 2), nn.Linear(8, 2)
+        self.decoder = nn.Sequential(nn.Linear(2, 8), nn.ReLU(), nn.Linear(8, 12), nn.ReLU(), nn.Linear(12, 16))
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        code = self.encoder(x)
+        mean = self.mean(code)
+        return self.decoder(mean), mean, self.log_variance(code)
 
 
 class Siamese(nn.Module):

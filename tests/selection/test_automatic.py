@@ -71,7 +71,7 @@ CASES: dict[str, tuple[Any, Any, list[str]]] = {
         image(1, 32, 32),
         [
             "stem", "body.down", "body.inner.down", "body.inner.inner.inner", "body.inner.inner.up", "body.inner.up",
-            "head",
+            "body.up", "head",
         ],
     ),
     "UNETR": (
@@ -131,6 +131,11 @@ CASES: dict[str, tuple[Any, Any, list[str]]] = {
         image(1, 32, 32),
         [*blocks("encoder", 0, 2, 4), *blocks("decoder", 0, 2, 4)],
     ),
+    "variational autoencoder": (
+        zoo.VAE,
+        torch.ones(1, 16),
+        [*blocks("encoder", 0, 2), "mean", *blocks("decoder", 0, 2, 4), "log_variance"],
+    ),
     "Siamese": (
         zoo.Siamese,
         (image(1, 16, 16), image(1, 16, 16)),
@@ -162,6 +167,11 @@ CASES: dict[str, tuple[Any, Any, list[str]]] = {
     "perceptron": (zoo.MLP, torch.ones(1, 8), ["0", "2", "4"]),
     "no module inside": (zoo.Functional, torch.ones(1, 4), ["Functional"]),
     "one layer": (lambda: nn.Linear(4, 3), torch.ones(1, 4), ["Linear"]),
+    "residual block and head": (
+        lambda: nn.Sequential(zoo.BasicBlock(4, 4), nn.Flatten(), nn.Linear(256, 3)),
+        image(4, 8, 8),
+        ["0.conv1", "0.conv2", "2"],
+    ),
     "one residual block": (lambda: zoo.BasicBlock(4, 4), image(4, 8, 8), ["conv1", "conv2"]),
 }  # fmt: skip
 
@@ -207,6 +217,37 @@ def test_six_levels_keep_the_lowest_and_the_ends() -> None:
     stages = cut(zoo.UNet(6).eval(), image(1, 128, 128))
     assert len(stages) == 10
     assert {"enc1", "bottleneck", "dec1"} <= set(stages)
+
+
+def test_what_would_cost_a_resolution_stays_closed() -> None:
+    ups = [f"{'inner.' * n}up" for n in (3, 2, 1, 0)]
+    assert cut(zoo.NestedUNet(7).eval(), image(1, 128, 128)) == [
+        "stem", "body.down", "body.inner.down", "body.inner.inner.down", "body.inner.inner.inner.inner",
+        *(f"body.{up}" for up in ups), "head",
+    ]  # fmt: skip
+
+
+class Funnel(nn.Sequential):
+    """Wider inside than at its ends, and not residual."""
+
+    def __init__(self) -> None:
+        super().__init__(nn.Linear(4, 16), nn.ReLU(), nn.Linear(16, 4))
+
+
+def test_equal_blocks_in_a_row_are_units_though_not_residual() -> None:
+    model = nn.Sequential(nn.Linear(3, 4), Funnel(), Funnel(), nn.Linear(4, 2))
+    assert cut(model, torch.ones(1, 3)) == ["0", "1", "2", "3"]
+    model = nn.Sequential(nn.Linear(3, 4), Funnel(), nn.Linear(4, 2))
+    assert cut(model, torch.ones(1, 3)) == ["0", "1.0", "1.2", "2"]
+
+
+def test_where_not_all_fit_changes_of_width_come_first() -> None:
+    model, width = nn.Sequential(), 2
+    for number, name in enumerate("abcdefghijkl"):
+        out = width + (number % 2 == 0)
+        model.add_module(name, nn.Linear(width, out))
+        width = out
+    assert cut(model, torch.ones(1, 2)) == list("abcdfghijk")
 
 
 class Trivia(nn.Module):

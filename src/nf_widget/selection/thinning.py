@@ -100,7 +100,9 @@ class _Crowd:
         if not self.flow.sources[index] or index in self.flow.outlets:
             return False
         following = next(iter(self.flow.readers[index]), None)
-        return following is not None and self.facts[following].mixing > 0 and self.forms[following].same_level(form)
+        if following is None or self.is_shown_by_output(following):
+            return False
+        return self.facts[following].mixing > 0 and self.forms[following].same_level(form)
 
     def is_dead_end(self, index: int) -> bool:
         return index in self.flow.unread and index not in self.flow.outlets and self.anatomy.trace.failure is None
