@@ -75,7 +75,8 @@ def _maps(view: View, limit: int, pinned: Pinned) -> Reduced:
     ranked = view.axes.kind == "image"
     found = scan(maps, limit=limit, grid=rank.grid_of(maps) if ranked else None)
     stats, histogram = statistics(maps, found.moments, limit=limit)
-    ranking = rank.by_structure(maps, found, stats, limit=limit) if ranked else None
+    ranked_by = rank.by_structure if pinned is None else rank.by_score
+    ranking = ranked_by(maps, found, stats, limit=limit) if ranked else None
     best = ranking.order if ranking else range(len(maps))
     return pictures.feature_maps(maps, _shown(best, pinned, len(maps)), limit=limit), stats, histogram, ranking
 
