@@ -247,7 +247,7 @@ class Book:
 
     def raised(self, error: Exception, name: str, operands: Sequence[Tensor]) -> None:
         """The op `name` raised `error`."""
-        self._raised = (error, name, tuple(Leaf("", self.spec(t), ()) for t in operands))
+        self._raised = (error, name, tuple(Leaf("", self.spec(t), self.sources((t,))) for t in operands))
 
     def ended_by(self, error: Exception) -> OpenCall | None:
         if self._failed is not None and self._failed[0] is error:
