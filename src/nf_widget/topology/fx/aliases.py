@@ -60,6 +60,10 @@ class Value:
         """The view that `op` made of this value."""
         return Value(op, self.memory, (*self.region, *steps))
 
+    def shown(self, *steps: View) -> Value:
+        """The part of this tensor to which `steps` lead, before an op has made a view of it."""
+        return Value(self.op, self.memory, (*self.region, *steps))
+
     def write(self, op: OpId, *steps: View) -> None:
         """`op` wrote to this tensor, or to the part of it to which `steps` lead."""
         region = (*self.region, *steps)

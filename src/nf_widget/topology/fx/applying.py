@@ -10,6 +10,7 @@ from typing import Any
 
 from torch.fx import Node
 
+from nf_widget.errors import TopologyError
 from nf_widget.functions import (
     DIVIDES,
     EXITS,
@@ -31,8 +32,9 @@ from nf_widget.records import CallId, OpId, OpKind
 
 from .aliases import Value, View, item
 from .ledger import Heard, Ledger, operator_name, sources
-from .shelf import Held, Several, Shelf, method, pick, values
-from .tracer import IN_PLACE
+from .shelf import Held, Several, Shelf, method, part, pick, values
+from .symbol import IN_PLACE
+from .tracer import piece_count
 
 # They give places beside values when they go along an axis.
 _WITH_PLACES = frozenset(("max", "min", "median", "nanmedian"))
@@ -74,7 +76,7 @@ class Functions:
     def _method(self, node: Node, call: CallId | None) -> Held:
         held = self._of(node.args[0])
         name = str(node.target)
-        if isinstance(held, Several) or (held and "" not in held):
+        if _is_container(held):
             return method(held, name, node.args[1:])
         return self._function(node, name, call) if held else {}
 
@@ -102,13 +104,30 @@ class Functions:
             keys = operands if operands[2] in operands[:2] else [*operands[:2], *operands[3:]]
             return {"0": Value(self._op(name, call, operands)), "1": Value(self._op(name, call, keys))}
         read = operands[1:] if name in LIKE else operands[:1] if name in FIRST_ONLY else operands
-        op = self._op(name, call, read)
         if name in DIVIDES and operands:
-            return Several(operands[0].seen_as(op), (name, *_arguments(node)))
+            return self._divided(node, name, call, operands)
         if name in SEVERAL or (name in _WITH_PLACES and _along_axis(node)):
-            return Several(Value(op), name)
-        step = _view(node, name, operands[0]) if operands else None
-        return {"": Value(op) if step is None else operands[0].seen_as(op, *step)}
+            return Several(Value(self._op(name, call, read)), name)
+        steps = _view(node, name, operands[0]) if operands else None
+        return {"": Value(self._op(name, call, read)) if steps is None else self._seen(name, call, read, steps)}
+
+    def _seen(self, name: str, call: CallId | None, read: list[Value], steps: tuple[View, ...]) -> Value:
+        """A view of the first operand: it reads only the part that it shows."""
+        base, others = read[0], read[1:]
+        op = self._op(name, call, [base.shown(*steps), *others])
+        return base.seen_as(op, *steps)
+
+    def _divided(self, node: Node, name: str, call: CallId | None, operands: list[Value]) -> Held:
+        base, division = operands[0], (name, *_arguments(node))
+        first = self._heard.next(name, call)
+        count = self._heard.pieces(first, name, call, piece_count(node, name))
+        outputs = first.outputs if first else ()
+        if count is None:
+            whole = self._ledger.op(name, call, sources(operands), outputs=outputs)
+            return Several(base.seen_as(whole), division)
+        ops = [self._ledger.op(name, call, sources([base.shown(part(division, 0))]), outputs=outputs)]
+        ops += [self._op(name, call, [base.shown(part(division, i))]) for i in range(1, count)]
+        return Several(base.seen_as(ops[0]), division, tuple(ops))
 
     def _for_each(self, node: Node, name: str, call: CallId | None, operands: list[Value]) -> Held:
         """One op for each place in the lists of operands."""
@@ -131,6 +150,8 @@ class Functions:
 
     def _operator(self, node: Node, call: CallId | None, operands: list[Value]) -> Held:
         target: Any = node.target
+        if any(_is_container(self._of(argument)) for argument in node.args):
+            raise TopologyError(f"it uses {target.__name__} on several results at once")
         name = operator_name(target, tuple(bool(self._operands(arg)) for arg in node.args))
         if target.__name__ in IN_PLACE and (_in_place_name(name) or name.startswith("__i")):
             return self._write(name, call, operands, operands[:1])
@@ -140,8 +161,10 @@ class Functions:
         held, key = self._of(node.args[0]), node.args[1]
         if isinstance(held, Several) or "" not in held:
             return pick(held, key)
-        op = self._op("getitem", call, self._operands(node.args))
-        return {"": held[""].seen_as(op, *item(key)) if self._is_basic(key) else Value(op)}
+        read = self._operands(node.args)
+        if self._is_basic(key):
+            return {"": self._seen("getitem", call, read, item(key))}
+        return {"": Value(self._op("getitem", call, read))}
 
     def _set_item(self, node: Node, call: CallId | None) -> Held:
         held, key, value = self._of(node.args[0]), node.args[1], node.args[2]
@@ -200,6 +223,10 @@ class Functions:
 
     def _operands(self, argument: Any) -> list[Value]:
         return [value for node in _nodes(argument) for value in values(self._held[node])]
+
+
+def _is_container(held: Held) -> bool:
+    return isinstance(held, Several) or (bool(held) and "" not in held)
 
 
 def _view(node: Node, name: str, base: Value) -> tuple[View, ...] | None:

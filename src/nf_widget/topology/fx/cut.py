@@ -13,6 +13,8 @@ from nf_widget.functions import DIVIDES, MAY_COPY, OVERWRITE, PARTS, PERMUTES, R
 from nf_widget.records import CallId, Op, OpId, Selection, Trace
 
 _VIEWS = RESHAPES | PERMUTES | PARTS | DIVIDES | MAY_COPY | {"getitem"}
+# Writes that do not read what they write to: the target is not among their parents.
+_BLIND = OVERWRITE | {"setitem"}
 _TORCH = ("torch.nn", "torch.ao.nn")
 
 
@@ -30,9 +32,7 @@ class Cut:
         are torch's own modules with no stage inside."""
         modules = dict(model.named_modules())
         opened = frozenset(
-            stage
-            for stage in _with_side_ways(trace, selection)
-            if not isinstance(modules[trace.calls[stage].path], torch.jit.ScriptModule)
+            stage for stage in _with_side_ways(trace, selection) if _may_share(modules[trace.calls[stage].path])
         )
         above = {ancestor for stage in selection.stages for ancestor in _ancestors(trace, stage)}
         leaves: set[CallId] = set()
@@ -61,6 +61,12 @@ def is_torchs(module: nn.Module) -> bool:
     return own or isinstance(module, torch.jit.ScriptModule)
 
 
+def _may_share(module: nn.Module) -> bool:
+    """Whether a stage can be looked into, and there is reason to: torch's own layers make tensors of their own."""
+    layer = is_torchs(module) and next(module.parameters(), None) is not None
+    return not layer and not isinstance(module, torch.jit.ScriptModule)
+
+
 def _with_side_ways(trace: Trace, selection: Selection) -> frozenset[CallId]:
     """Stages that read what they were not given (attributes, closures), that others read what they did not give out
     of, and that may share memory with an argument that is written to, by themselves or later."""
@@ -80,20 +86,34 @@ def _with_side_ways(trace: Trace, selection: Selection) -> frozenset[CallId]:
             found.add(source)
         if reader is not None and read not in given[reader]:
             found.add(reader)
+    family = _families(trace.ops)
     writes = [op for op in trace.ops if op.kind == "write"]
     for stage in selection.stages:
+        near = {family[op] for op in given[stage] | gave[stage]}
         shows = any(trace.ops[op].name in _VIEWS for op in gave[stage])
         for op in writes:
             own = owner[op.id] == stage and op.parents and given[stage].issuperset(op.parents)
-            later = shows and op.id > max(gave[stage]) and _touches(op, given[stage] | gave[stage])
+            later = shows and op.id > max(gave[stage]) and (family[op.id] in near or op.name in _BLIND)
             if own or later:
                 found.add(stage)
     return frozenset(found)
 
 
-def _touches(write: Op, ops: set[OpId]) -> bool:
-    """Whether the op may have written to what one of `ops` made. What is only overwritten is not among its parents."""
-    return write.name == "setitem" or write.name in OVERWRITE or not ops.isdisjoint(write.parents)
+def _families(ops: tuple[Op, ...]) -> list[OpId]:
+    """For each op the first of those whose results may share memory with its own: views, and what is written to."""
+    family = [op.id for op in ops]
+
+    def first(op: OpId) -> OpId:
+        while family[op] != op:
+            family[op] = op = family[family[op]]
+        return op
+
+    for op in ops:
+        if op.kind in ("write", "identity") or op.name in _VIEWS:
+            for parent in op.parents:
+                one, other = sorted((first(op.id), first(parent)))
+                family[other] = one
+    return [first(op.id) for op in ops]
 
 
 def _reads(trace: Trace, selection: Selection, owner: list[CallId | None]) -> Iterator[tuple[OpId, CallId | None]]:

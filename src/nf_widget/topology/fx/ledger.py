@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import takewhile
 from typing import Any
 
 import torch
@@ -39,14 +40,19 @@ class Ledger:
 
 
 class Heard:
-    """The ops of the real forward in each call, in order. They tell shapes, and whether a function that may give its
-    operand itself did so: then there was no such op at this place."""
+    """The ops of the real forward in each call, in order. They tell shapes, whether a function that may give its
+    operand itself did so (then there was no such op at this place), and whether the symbolic forward went another way.
+    """
 
     def __init__(self, trace: Trace) -> None:
         untraced = any(note.kind == "untraced" for note in trace.notes)
         self._known = bool(trace.ops) and not untraced
         self._ops: dict[CallId | None, list[Op]] = defaultdict(list)
         self._place: dict[CallId | None, int] = defaultdict(int)
+        self._live = _live(trace.ops)
+        self._first_write = min((op.id for op in trace.ops if op.kind == "write"), default=len(trace.ops))
+        self._passed_over: list[Op] = []
+        self._unheard: list[tuple[str, CallId | None]] = []
         for op in trace.ops:
             if op.kind != "identity":
                 self._ops[op.call].append(op)
@@ -56,16 +62,48 @@ class Heard:
         if not self._known:
             return False
         following = self._ops[call][self._place[call] :]
-        return next((op.name for op in following if op.parents or op.name == name), None) != name
+        return next((op.name for op in following if op.id in self._live or op.name == name), None) != name
 
     def next(self, name: str, call: CallId | None) -> Op | None:
         """The next op of this name in `call`, which is passed by with all before it."""
-        ops = self._ops[call]
-        for place in range(self._place[call], len(ops)):
+        ops, start = self._ops[call], self._place[call]
+        for place in range(start, len(ops)):
             if ops[place].name == name:
+                self._passed_over += ops[start:place]
                 self._place[call] = place + 1
                 return ops[place]
+        self._unheard.append((name, call))
         return None
+
+    def pieces(self, first: Op | None, name: str, call: CallId | None, count: int | None) -> int | None:
+        """How many pieces of a division have an op of their own; None where all have `first`. At most `count`."""
+        if first is None or first.id < self._first_write or len(first.outputs) != 1:
+            return None
+        following = self._ops[call][self._place[call] :]
+        run = 1 + sum(1 for _ in takewhile(lambda op: op.name == name, following))
+        return run if count is None else min(run, count)
+
+    def other_way(self, calls: Collection[CallId]) -> tuple[str, CallId | None] | None:
+        """An op that one forward had in one of these `calls`, and the other had not: its name, its call.
+
+        Where code cannot be seen into, no more can be told.
+        """
+        if not self._known:
+            return None
+        opaque = {op.call for ops in self._ops.values() for op in ops if op.kind == "opaque"}
+        left = [op for call, ops in self._ops.items() for op in ops[self._place[call] :]]
+        missing = [(op.name, op.call) for op in (*self._passed_over, *left) if op.id in self._live]
+        found = (entry for entry in (*missing, *self._unheard) if entry[1] in calls and entry[1] not in opaque)
+        return next(found, None)
+
+
+def _live(ops: tuple[Op, ...]) -> frozenset[OpId]:
+    """The ops that an input flows into."""
+    live: set[OpId] = set()
+    for op in ops:
+        if op.kind == "input" or not live.isdisjoint(op.parents):
+            live.add(op.id)
+    return frozenset(live)
 
 
 def sources(read: Iterable[Value]) -> tuple[OpId, ...]:

@@ -30,6 +30,11 @@ def read(model: nn.Module, trace: Trace, selection: Selection, cut: Cut, forward
     for node in forward.nodes:
         reader.step(node, forward.steps[node])
     outputs = reader.leaves("the model's result", trace.outputs, forward.results)
+    other = reader.heard.other_way(set(cut.order()) - cut.leaves)
+    if other is not None:
+        name, call = other
+        path = (trace.calls[call].path if call is not None else "") or trace.model_name
+        raise TopologyError(f"the symbolic forward went another way than the real one: only one has {name} in {path}")
     ops = tuple(reader.ledger.ops)
     return replace(trace, calls=tuple(reader.calls), ops=ops, inputs=inputs, outputs=outputs, notes=())
 
@@ -39,6 +44,7 @@ class _Reader:
         self, model: nn.Module, trace: Trace, selection: Selection, cut: Cut, forward: SymbolicForward
     ) -> None:
         self.ledger = Ledger()
+        self.heard = Heard(trace)
         self.calls = list(trace.calls)
         self._modules = dict(model.named_modules())
         self._trace = trace
@@ -48,7 +54,7 @@ class _Reader:
         self._constants: dict[int, tuple[Tensor, Value]] = {}
         self._first_ops: dict[CallId, int] = {}
         self._ops_inside = _ops_inside(trace, cut)
-        self._functions = Functions(self.ledger, self._held, Heard(trace))
+        self._functions = Functions(self.ledger, self._held, self.heard)
 
     def enter(self) -> tuple[Leaf, ...]:
         """One op per input leaf. Leaves that are one tensor all count as its sources."""
@@ -144,8 +150,10 @@ class _Reader:
 
         def parents(ops: tuple[OpId, ...]) -> tuple[OpId, ...]:
             inside = [here[op] for op in ops if op in here]
-            outside = sources([known[op] for op in ops if op not in here and op in known])
-            return tuple(sorted({*inside, *outside}))
+            outside = [op for op in ops if op not in here]
+            read = [known[op] for op in outside if op in known]
+            # What is written to has other ops inside than outside: any argument may be meant.
+            return tuple(sorted({*inside, *sources(received.values() if len(read) < len(outside) else read)}))
 
         for op in self._ops_inside[call.id]:
             here[op.id] = self.ledger.op(
@@ -172,7 +180,8 @@ class _Reader:
         made = self._trace.ops[ops[0]] if len(ops) == 1 and ops[0] < len(self._trace.ops) else None
         if made is None or made.kind != "identity":
             return None
-        return next((received[leaf.path] for leaf in call.inputs if leaf.ops == made.parents), None)
+        same = [received[leaf.path] for leaf in call.inputs if leaf.ops == made.parents]
+        return next(iter(same or received.values()), None)
 
     def _works_in_place(self, call: ModuleCall, ops: tuple[OpId, ...]) -> bool:
         module = self._modules[call.path]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nf_widget.errors import TopologyError
+from nf_widget.records import OpId
 
 from .aliases import Value, View
 
@@ -16,14 +17,27 @@ Shelf = dict[str, Value]
 
 @dataclass(frozen=True, slots=True)
 class Several:
-    """A tuple of results of one op. `whole` is made by the op; equal `division`s of one tensor give equal pieces."""
+    """A tuple of results. `whole` is made by one op, or `pieces` by one each; equal `division`s of one tensor give
+    equal pieces."""
 
     whole: Value
     division: Any
+    pieces: tuple[OpId, ...] = ()
 
     def piece(self, key: Any) -> Value:
-        part = View("number", (self.division, key), part=True)
-        return Value(self.whole.op, self.whole.memory, (*self.whole.region, part))
+        op = self.whole.op
+        if self.pieces and type(key) is int and -len(self.pieces) <= key < len(self.pieces):
+            key %= len(self.pieces)
+            op = self.pieces[key]
+        return Value(op, self.whole.memory, (*self.whole.region, part(self.division, key)))
+
+    def all(self) -> list[Value]:
+        return [self.piece(i) for i in range(len(self.pieces))] or [self.whole]
+
+
+def part(division: Any, key: Any) -> View:
+    """The step to one piece."""
+    return View("number", (division, key), part=True)
 
 
 Held = Shelf | Several
@@ -31,7 +45,7 @@ Held = Shelf | Several
 
 def values(held: Held) -> list[Value]:
     """Every tensor in it."""
-    return [held.whole] if isinstance(held, Several) else list(held.values())
+    return held.all() if isinstance(held, Several) else list(held.values())
 
 
 def pick(held: Held, key: Any) -> Held:

@@ -12,13 +12,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from types import GetSetDescriptorType
+from itertools import groupby
 from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
 from torch.fx import Node, Proxy, Tracer
-from torch.fx.proxy import Attribute
 from torch.overrides import TorchFunctionMode
 
 from nf_widget.errors import TopologyError
@@ -28,15 +27,10 @@ from nf_widget.nested import given, leaves_of, reachable_of, replace, replace_of
 from nf_widget.records import CallId, Trace
 
 from .cut import Cut
+from .symbol import Symbol
 
-# Python's in-place operators.
-IN_PLACE = (
-    "iadd", "iand", "ifloordiv", "ilshift", "imod", "imul", "imatmul", "ior", "ipow", "irshift", "isub", "itruediv",
-    "ixor",
-)  # fmt: skip
 _ABSENT = object()
 _NOWHERE = CallId(-1)
-_DESCRIPTORS = (property, GetSetDescriptorType)
 
 # Leaves of arguments or of a result: what stands for a tensor, or a tensor that was there before.
 Given = tuple[tuple[str, Node | Tensor], ...]
@@ -78,44 +72,6 @@ def trace_symbolically(model: nn.Module, trace: Trace, cut: Cut, inputs: Inputs)
         raise TopologyError(f"the symbolic forward did not call {trace.calls[missing].path} as the real one did")
     tracer.forward_.nodes = tuple(tracer.graph.nodes)
     return tracer.forward_
-
-
-class Symbol(Proxy):
-    """A proxy that also records in-place operators, item assignment and `tensor.data = ...`."""
-
-    def __getattr__(self, name: str) -> Attribute:
-        attribute = SymbolAttribute(self, name)
-        if name not in PROPERTIES and isinstance(getattr(Tensor, name, None), _DESCRIPTORS):
-            attribute.node  # noqa: B018 - `torch.fx` waits until the attribute is used; what it shows is of now
-        return attribute
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name == "data":
-            self.tracer.create_proxy("call_function", setattr, (self, name, value), {})
-        else:
-            object.__setattr__(self, name, value)
-
-    def __len__(self) -> int:
-        count = self.tracer.count(self.node) if isinstance(self.tracer, _Tracer) else None
-        return super().__len__() if count is None else count
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        self.tracer.create_proxy("call_function", operator.setitem, (self, key, value), {})
-
-
-class SymbolAttribute(Attribute, Symbol):
-    """An attribute of a symbol, which may be written to as well (`x.data[0] = 1`)."""
-
-
-def _in_place_operator(name: str) -> Callable[[Symbol, Any], Proxy]:
-    def apply(self: Symbol, other: Any) -> Proxy:
-        return self.tracer.create_proxy("call_function", getattr(operator, name), (self, other), {})
-
-    return apply
-
-
-for _name in IN_PLACE:
-    setattr(Symbol, f"__{_name}__", _in_place_operator(_name))
 
 
 class _Tracer(Tracer):
@@ -179,8 +135,15 @@ class _Tracer(Tracer):
             heads = dict.fromkeys(leaf.path.split(".")[0] for leaf in self._trace.calls[step.of].outputs)
             return len(heads) if list(heads) == [str(i) for i in range(len(heads))] else None
         name = node.target if isinstance(node.target, str) else getattr(node.target, "__name__", "")
-        counts = {len(op.outputs) for op in self._trace.ops if op.call == step.call and op.name == name}
-        return counts.pop() if name in DIVIDES and len(counts) == 1 else None
+        ops = [op for op in self._trace.ops if op.call == step.call and op.name == name and name in DIVIDES]
+        counts = {len(op.outputs) for op in ops if len(op.outputs) != 1}
+        # Where each piece has an op, those of one division follow each other.
+        singles = [op for op in ops if len(op.outputs) == 1]
+        wanted = piece_count(node, name)
+        for _, run in groupby(enumerate(singles), lambda entry: entry[1].id - entry[0]):
+            length = len(list(run))
+            counts.add(wanted if wanted and length % wanted == 0 else length)
+        return counts.pop() if len(counts) == 1 else None
 
     def constant(self, tensor: Tensor) -> Proxy:
         """A symbol for a tensor that was there before."""
@@ -312,6 +275,16 @@ class _Constants(TorchFunctionMode):
 
     def _symbol(self, tensor: Tensor) -> Any:
         return self._written.get(id(tensor), (tensor, tensor))[1]
+
+
+def piece_count(node: Node, name: str) -> int | None:
+    """How many pieces a division makes at most, where its arguments tell."""
+    wanted = node.args[1] if len(node.args) > 1 else None
+    if name in ("chunk", "unsafe_chunk") and type(wanted) is int:
+        return wanted
+    if name.startswith(("split", "unsafe_split")) and isinstance(wanted, (list, tuple)):
+        return len(wanted)
+    return None
 
 
 def _writes(name: str, kwargs: dict[str, Any]) -> bool:
