@@ -18,6 +18,8 @@ PY := $(VENV)/bin/python
 PIP := $(PY) -m pip --disable-pip-version-check --quiet
 # What was done for this environment; it goes with it.
 DONE := $(VENV)/.done
+# Packages that need another torch than the one installed are left at a version that does not.
+TORCH_ONLY := $(DONE)/torch.txt
 SOURCES := $(shell find js/src -type f) js/build.mjs js/package.json js/package-lock.json js/tsconfig.json hatch_build.py
 
 .PHONY: help install demo test check lint types python-tests js-tests notebook-tests browser-tests bundle js-checks pictures format clean
@@ -43,6 +45,7 @@ $(DONE)/venv:
 $(DONE)/torch: $(DONE)/venv
 	@echo "Installing $(TORCH)"
 	@$(PIP) install $(TORCH)
+	@$(PY) -c 'from importlib.metadata import version; print("torch==" + version("torch"))' > $(TORCH_ONLY)
 	@touch $@
 
 # hatchling and, without a Node on the path, the Python package that brings one.
@@ -53,12 +56,12 @@ $(DONE)/node: $(DONE)/venv hatch_build.py
 
 $(DONE)/demo: $(DONE)/torch $(DONE)/node pyproject.toml
 	@echo "Installing nf-widget and what the notebooks need"
-	@$(PIP) install --editable '.[notebooks]'
+	@$(PIP) install --constraint $(TORCH_ONLY) --editable '.[notebooks]'
 	@touch $@
 
 $(DONE)/test: $(DONE)/torch $(DONE)/node pyproject.toml
 	@echo "Installing nf-widget and what its tests need"
-	@$(PIP) install --editable '.[dev]'
+	@$(PIP) install --constraint $(TORCH_ONLY) --editable '.[dev]'
 	@touch $@
 
 $(DONE)/bundle: $(DONE)/node $(SOURCES)

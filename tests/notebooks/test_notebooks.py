@@ -68,6 +68,30 @@ print(json.dumps({
     )
 
 
+def test_attention_has_heads_by_token() -> None:
+    notebook = run(FOLDER / "02_attention.ipynb")
+    assert not [output for output in outputs(notebook) if output.get("name") == "stderr"]
+    one, several = widgets(notebook)
+    layer = one["overview"]["stages"]["encoder.layer.3"]
+    assert [(leaf["leaf"], leaf["axes_kind"]) for leaf in layer] == [("", "tokens"), ("attention", "attention")]
+    words = one["overview"]["stages"]["input"][0]["picture"]["labels"]
+    assert words[:3] == ["[CLS]", "the", "animal"]
+    assert layer[0]["picture"]["labels"] == words
+    assert layer[1]["shape"] == [1, 12, len(words), len(words)]
+    assert several["frame_labels"] == ["tired.", "wide.", "full.", "empty."]
+
+
+def test_volume_has_slices() -> None:
+    notebook = run(FOLDER / "03_volume.ipynb")
+    assert not [output for output in outputs(notebook) if output.get("name") == "stderr"]
+    one, several = widgets(notebook)
+    skips = {edge["id"] for edge in one["graph"]["edges"] if edge["kind"] == "skip"}
+    assert skips == {"conv_0->upcat_1", "down_1->upcat_2", "down_2->upcat_3", "down_3->upcat_4"}
+    kinds = {leaves[0]["picture"]["kind"] for leaves in one["overview"]["stages"].values()}
+    assert kinds == {"volume"}
+    assert several["frame_count"] == 5
+
+
 @pytest.fixture(scope="module")
 def facts(quickstart: NotebookNode) -> dict[str, Any]:
     """What our own last cell found in the kernel."""

@@ -92,7 +92,7 @@ function leafChooser({ stage, leaf }: Shown, end: AbortSignal): HTMLElement | nu
   if (stage.leaves.length < 2) return null;
   const choices = stage.leaves.map(({ path, shape, dtype }, value) => ({
     value,
-    text: `${path === "" ? value : path} · ${shapeText(shape)} · ${dtype}`,
+    text: `${path === "" ? "output" : path} · ${shapeText(shape)} · ${dtype}`,
   }));
   const choose = (value: number): void => {
     leaf.value = value;
