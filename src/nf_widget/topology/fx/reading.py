@@ -111,6 +111,9 @@ class _Reader:
 
     def _stage(self, call: ModuleCall, received: Shelf) -> Held:
         """A stage reads all that it receives; leaves that came from one op in the real forward do so here."""
+        written = self._written_parameters(call)
+        if written:
+            self.ledger.op("parameter", call.id, written)
         made: dict[tuple[OpId, ...], Value] = {}
         for ops in sorted({leaf.ops for leaf in call.outputs}):
             op = self.ledger.op(call.type_name, call.id, ())
@@ -120,6 +123,12 @@ class _Reader:
         inputs = tuple(replace(leaf, ops=received[leaf.path].sources()) for leaf in call.inputs)
         self.calls[call.id] = replace(call, inputs=inputs, outputs=outputs)
         return {leaf.path: made[leaf.ops] for leaf in call.outputs}
+
+    def _written_parameters(self, call: ModuleCall) -> tuple[OpId, ...]:
+        """Ops that wrote to the parameters and buffers of the stage before it ran."""
+        module = self._modules[call.path]
+        own = (self._constants.get(id(tensor)) for tensor in (*module.parameters(), *module.buffers()))
+        return sources(constant[1] for constant in own if constant is not None)
 
     def _enter(self, call: ModuleCall, given: Given) -> None:
         inputs = self.leaves(call.path or call.type_name, call.inputs, given)

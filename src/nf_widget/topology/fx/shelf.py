@@ -18,18 +18,32 @@ Shelf = dict[str, Value]
 @dataclass(frozen=True, slots=True)
 class Several:
     """A tuple of results. `whole` is made by one op, or `pieces` by one each; equal `division`s of one tensor give
-    equal pieces."""
+    equal pieces. `first` were cut off from its front."""
 
     whole: Value
     division: Any
     pieces: tuple[OpId, ...] = ()
+    first: int = 0
 
     def piece(self, key: Any) -> Value:
         op = self.whole.op
         if self.pieces and type(key) is int and -len(self.pieces) <= key < len(self.pieces):
             key %= len(self.pieces)
             op = self.pieces[key]
+        if type(key) is int and key >= 0:
+            key += self.first
         return Value(op, self.whole.memory, (*self.whole.region, part(self.division, key)))
+
+    def slice(self, cut: slice) -> Several:
+        """Raises `TopologyError` where it would have to be known how many there are."""
+        start = 0 if cut.start is None else cut.start
+        if self.pieces:
+            start = range(len(self.pieces))[cut].start
+        elif type(start) is not int or start < 0 or (cut.stop is not None and cut.stop < 0):
+            raise TopologyError("it slices a tuple of results, and how many there are is not known")
+        if cut.step not in (None, 1):
+            raise TopologyError("it takes every other one of several results")
+        return Several(self.whole, self.division, self.pieces[cut], self.first + start)
 
     def all(self) -> list[Value]:
         return [self.piece(i) for i in range(len(self.pieces))] or [self.whole]
@@ -51,7 +65,7 @@ def values(held: Held) -> list[Value]:
 def pick(held: Held, key: Any) -> Held:
     """What `container[key]` or `container.key` gives: empty where there was no tensor."""
     if isinstance(held, Several):
-        return held if isinstance(key, slice) else {"": held.piece(key)}
+        return held.slice(key) if isinstance(key, slice) else {"": held.piece(key)}
     if isinstance(key, slice):
         return _renumbered(held, list(range(_length(held)))[key])
     name = str(key)

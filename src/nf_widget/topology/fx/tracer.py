@@ -134,6 +134,10 @@ class _Tracer(Tracer):
         if step.role == "leaf":
             heads = dict.fromkeys(leaf.path.split(".")[0] for leaf in self._trace.calls[step.of].outputs)
             return len(heads) if list(heads) == [str(i) for i in range(len(heads))] else None
+        first = node.args[0] if node.args else None
+        if node.target is operator.getitem and isinstance(first, Node) and isinstance(node.args[1], slice):
+            whole = self.count(first)
+            return None if whole is None else len(range(whole)[node.args[1]])
         name = node.target if isinstance(node.target, str) else getattr(node.target, "__name__", "")
         ops = [op for op in self._trace.ops if op.call == step.call and op.name == name and name in DIVIDES]
         counts = {len(op.outputs) for op in ops if len(op.outputs) != 1}
