@@ -189,6 +189,14 @@ def test_the_cut_is_what_one_would_draw(name: str) -> None:
     assert ids(trace, select(trace).stages) == CASES[name][2]
 
 
+@pytest.mark.parametrize("name", ["ResNet of bottlenecks", "EfficientNet", "ViT", "2-D U-Net", "BERT", "DenseNet"])
+def test_the_calls_alone_give_the_same(name: str) -> None:
+    make, x, expected = CASES[name]
+    trace = traced(make().eval(), x, blind=True)
+    assert not any(op.kind in ("call", "write") for op in trace.ops)
+    assert ids(trace, select(trace).stages) == expected
+
+
 @pytest.mark.parametrize("name", ["ViT", "EfficientNet", "2-D U-Net", "UNETR", "two towers"])
 def test_the_batch_does_not_matter(name: str) -> None:
     make, x, expected = CASES[name]

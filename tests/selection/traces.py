@@ -12,12 +12,13 @@ from nf_widget.inputs import model_device, normalise
 from nf_widget.records import CallId, Selection, Trace
 from nf_widget.running import record_conditions
 from nf_widget.selection import select, stage_id
-from nf_widget.tracing.record import record
+from nf_widget.tracing.record import record, record_calls
 
 
-def traced(model: nn.Module, x: Any, *, may_fail: bool = False) -> Trace:
+def traced(model: nn.Module, x: Any, *, may_fail: bool = False, blind: bool = False) -> Trace:
+    """`blind`: the calls alone, as where the dataflow tracer disturbs the forward."""
     conditions = record_conditions(model, model_device(model), "eval", False)
-    recording = record(model, normalise(model, x, None), conditions)
+    recording = (record_calls if blind else record)(model, normalise(model, x, None), conditions)
     if recording.error is not None and not may_fail:
         raise recording.error
     return recording.trace

@@ -38,7 +38,10 @@ class Facts:
 
 
 class Anatomy:
-    """`kids[c]`: the calls made by `c`; `inner[c]`: those of them that mean something; `facts[c]`; `ids[c]`."""
+    """`kids[c]`: the calls made by `c`; `inner[c]`: those of them that mean something; `facts[c]`; `ids[c]`.
+
+    `blind`: the trace has calls without the ops in them.
+    """
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
@@ -47,6 +50,8 @@ class Anatomy:
         for call in trace.calls:
             if call.parent is not None:
                 self.kids[call.parent].append(call.id)
+        # Where the forward ran without the dataflow tracer, ops tell nothing: one call follows another.
+        self.blind = not any(op.kind in ("call", "write") for op in trace.ops)
         self.facts: list[Facts] = self._examine()
         self.inner: list[tuple[CallId, ...]] = [
             tuple(kid for kid in kids if self.eligible(kid) and not self.facts[kid].trivial) for kids in self.kids
@@ -87,17 +92,23 @@ class Anatomy:
             kids = [facts[kid] for kid in self.kids[call.id]]
             mine = own[call.id]
             result = main_leaf(call.outputs)
+            trivial = self._is_trivial(call, kids, mine) or self._is_constant(call, live)
             given = {op for leaf in call.inputs for op in leaf.ops}
             facts[call.id] = Facts(
                 form=forms.of(result) if result is not None else None,
                 entry=tuple(forms.of(leaf) for leaf in call.inputs if is_floating(leaf)),
-                trivial=self._is_trivial(call, kids, mine) or self._is_constant(call, live),
-                mixing=sum(mixes(op.name) for op in mine) + sum(kid.mixing for kid in kids),
+                trivial=trivial,
+                mixing=self._mixing(call, mine) * (not trivial) + sum(kid.mixing for kid in kids),
                 size=1 + sum(kid.size for kid in kids),
                 branches=any(sum(live[parent] for parent in op.parents) > 1 for op in mine),
                 joins=any(op.name == "cat" and given.intersection(op.parents) for op in mine),
             )
         return [facts[call.id] for call in self.trace.calls]
+
+    def _mixing(self, call: ModuleCall, mine: list[Op]) -> int:
+        if self.blind:
+            return int(call.parameter_count > 0 and not self.kids[call.id])
+        return sum(mixes(op.name) for op in mine)
 
     def _is_trivial(self, call: ModuleCall, kids: list[Facts], mine: list[Op]) -> bool:
         """It makes no representation: it only activates, normalises, drops, or moves the axes."""

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from functools import reduce
 from operator import or_
 
-from ..records import CallId, Trace
+from ..records import CallId, Leaf, Trace
 from .anatomy import Anatomy
 from .shapes import main_leaf, sources
 
-_FEW = 16
+# A residual stream comes from everywhere before it: the nearest tell it.
+_NEAREST = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,8 @@ class Flow:
 def flow_between(anatomy: Anatomy, candidates: Sequence[CallId]) -> Flow:
     count = len(candidates)
     walk = _Walk(anatomy, candidates)
+    if anatomy.blind:
+        walk.suppose_a_chain()
     sources = [_nearest(walk.before[index] & ((1 << index) - 1)) for index in range(count)]
     readers: list[list[int]] = [[] for _ in range(count)]
     for index in range(count):
@@ -56,7 +59,7 @@ def flow_between(anatomy: Anatomy, candidates: Sequence[CallId]) -> Flow:
         descendants[index] = reduce(or_, (descendants[reader] | 1 << reader for reader in readers[index]), 0)
         height[index] = max((height[reader] + 1 for reader in readers[index]), default=0)
     read = set(_bits(reduce(or_, walk.before, 0) & ((1 << count) - 1)))
-    leaving = reduce(or_, (walk.origin[op] for leaf in anatomy.trace.outputs for op in leaf.ops), 0)
+    leaving = walk.leaving(anatomy.trace.outputs)
     return Flow(
         count=count,
         sources=tuple(map(tuple, sources)),
@@ -115,6 +118,19 @@ class _Walk:
             above.append(upward)
             deep.append(deepest)
 
+    def suppose_a_chain(self) -> None:
+        """Each candidate reads the one before it, the first an input, and the last gives the result."""
+        count = len(self.before)
+        if count:
+            self.before = [1 << count, *(1 << index for index in range(count - 1))]
+            self.ancestors = [1 << count | (1 << index) - 1 for index in range(count)]
+            self.depth = list(range(1, count + 1))
+            self.origin = [1 << (count - 1)] * len(self.origin)
+
+    def leaving(self, outputs: Sequence[Leaf]) -> int:
+        """What the model's results come from."""
+        return reduce(or_, (self.origin[op] for leaf in outputs for op in leaf.ops), 0)
+
 
 def _heads(trace: Trace, candidates: Sequence[CallId]) -> frozenset[int]:
     """Candidates whose main result is, unchanged, a result of the model."""
@@ -139,9 +155,9 @@ def _unaliased(trace: Trace, ops: Sequence[int]) -> set[int]:
 
 
 def _nearest(mask: int) -> list[int]:
-    """The highest bits that are set, in order: a residual stream comes from everywhere before, and a few tell it."""
+    """The highest bits that are set, lowest first."""
     found: list[int] = []
-    while mask and len(found) < _FEW:
+    while mask and len(found) < _NEAREST:
         found.append(mask.bit_length() - 1)
         mask ^= 1 << found[-1]
     return found[::-1]

@@ -75,6 +75,7 @@ class _Crowd:
     forms: tuple[Form, ...]
     rows: tuple[object, ...]
     flow: Flow
+    constants: frozenset[int]
     conditions: frozenset[int]
 
     @classmethod
@@ -82,15 +83,22 @@ class _Crowd:
         facts = tuple(anatomy.facts[call] for call in candidates)
         forms = tuple(fact.form or Form(1, 1) for fact in facts)
         flow = flow_between(anatomy, candidates)
-        rows = row_of(anatomy, candidates)
-        return cls(anatomy, candidates, facts, forms, rows, flow, _conditions(forms, flow))
+        return cls(
+            anatomy=anatomy,
+            candidates=candidates,
+            facts=facts,
+            forms=forms,
+            rows=row_of(anatomy, candidates),
+            flow=flow,
+            constants=_constants(flow),
+            conditions=_conditions(forms, flow),
+        )
 
     def calls(self, kept: Iterable[int]) -> tuple[CallId, ...]:
         return tuple(self.candidates[i] for i in kept)
 
     def is_constant(self, index: int) -> bool:
-        """The same for every input: a table of positions."""
-        return not self.flow.fed_by_input(index) and any(map(self.flow.fed_by_input, range(self.flow.count)))
+        return index in self.constants
 
     def is_connector(self, index: int) -> bool:
         """It changes the resolution, with at most one convolution, for what follows at the new one."""
@@ -120,11 +128,17 @@ class _Crowd:
         """A head of one layer: the picture of the model's result is its own."""
         return index in self.flow.heads and self.facts[index].mixing <= 1
 
+    def members(self, kept: Sequence[int]) -> dict[object, list[int]]:
+        """The rows among `kept`."""
+        found: dict[object, list[int]] = {}
+        for index in kept:
+            if self.rows[index] is not None:
+                found.setdefault(self.rows[index], []).append(index)
+        return found
+
     def telling(self, kept: Sequence[int]) -> dict[int, int]:
         """How telling each of `kept` is among them."""
-        members: dict[object, list[int]] = {}
-        for index in kept:
-            members.setdefault(self.rows[index], []).append(index)
+        members = self.members(kept)
         tapped = {i for row in members.values() for i in self._taps(row)}
         # The first stage shows the first resolution.
         opening = set(takewhile(lambda i: self.forms[i].same_level(self.forms[kept[0]]), kept))
@@ -165,6 +179,12 @@ class _Crowd:
         return taps if 2 * len(taps) <= len(row) else []
 
 
+def _constants(flow: Flow) -> frozenset[int]:
+    """The same for every input: a table of positions. None where nothing is seen to depend on an input."""
+    found = frozenset(i for i in range(flow.count) if not flow.fed_by_input(i))
+    return found if len(found) < flow.count else frozenset()
+
+
 def _conditions(forms: Sequence[Form], flow: Flow) -> frozenset[int]:
     """Vectors that join what has come further: an embedded time, a class, and what leads to them."""
     found: set[int] = set()
@@ -190,10 +210,7 @@ def _without(kept: list[int], rule: Callable[[int], bool]) -> list[int]:
 
 def _sampled(crowd: _Crowd, kept: Sequence[int], telling: dict[int, int], room: Room) -> list[int]:
     """All but row members, and as many of these, evenly, as the target has room for."""
-    rows: dict[object, list[int]] = {}
-    for index in kept:
-        if crowd.rows[index] is not None:
-            rows.setdefault(crowd.rows[index], []).append(index)
+    rows = crowd.members(kept)
     chosen = {i for i in kept if telling[i] > _ROW}
     fixed = {row: [i for i in members if i in chosen] for row, members in rows.items()}
     quota = {row: len(fixed[row]) for row in rows}
