@@ -45,8 +45,10 @@ $(DONE)/venv:
 $(DONE)/torch: $(DONE)/venv
 	@echo "Installing $(TORCH)"
 	@$(PIP) install $(TORCH)
-	@$(PY) -c 'from importlib.metadata import version; print("torch==" + version("torch"))' > $(TORCH_ONLY)
 	@touch $@
+
+$(TORCH_ONLY): $(DONE)/torch
+	@$(PY) -c 'from importlib.metadata import version; print("torch==" + version("torch"))' > $@
 
 # hatchling and, without a Node on the path, the Python package that brings one.
 $(DONE)/node: $(DONE)/venv hatch_build.py
@@ -54,12 +56,12 @@ $(DONE)/node: $(DONE)/venv hatch_build.py
 	@needs=$$($(PY) hatch_build.py requires) && if [ -n "$$needs" ]; then echo "Installing $$needs"; $(PIP) install "$$needs"; fi
 	@touch $@
 
-$(DONE)/demo: $(DONE)/torch $(DONE)/node pyproject.toml
+$(DONE)/demo: $(TORCH_ONLY) $(DONE)/node pyproject.toml
 	@echo "Installing nf-widget and what the notebooks need"
 	@$(PIP) install --constraint $(TORCH_ONLY) --editable '.[notebooks]'
 	@touch $@
 
-$(DONE)/test: $(DONE)/torch $(DONE)/node pyproject.toml
+$(DONE)/test: $(TORCH_ONLY) $(DONE)/node pyproject.toml
 	@echo "Installing nf-widget and what its tests need"
 	@$(PIP) install --constraint $(TORCH_ONLY) --editable '.[dev]'
 	@touch $@

@@ -41,4 +41,4 @@ const { code } = await minify(await readFile(file, "utf8"), {
   mangle: { toplevel: true },
 });
 await writeFile(file, code);
-console.log(`widget.js: ${Buffer.byteLength(code)} bytes`);
+process.stdout.write(`widget.js: ${Buffer.byteLength(code)} bytes\n`);
