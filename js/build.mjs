@@ -14,7 +14,11 @@ const FUNCTIONS = ["abs", "ceil", "floor", "log2", "max", "min", "round", "sqrt"
 const functions = {
   name: "functions-of-math",
   setup(building) {
-    building.onResolve({ filter: /^functions-of-math$/ }, ({ path }) => ({ path, namespace: path, sideEffects: false }));
+    building.onResolve({ filter: /^functions-of-math$/ }, ({ path }) => ({
+      path,
+      namespace: path,
+      sideEffects: false,
+    }));
     building.onLoad({ filter: /.*/, namespace: "functions-of-math" }, () => ({
       contents: `export const { ${FUNCTIONS.map((name) => `${name}: math_${name}`).join(", ")} } = Math;`,
     }));

@@ -45,7 +45,11 @@ const STATES: Readonly<Record<string, Status>> = {
   busy: { ...idle, state: "busy", text: "capturing", done: 4, total: 12 },
   waiting: { ...idle, state: "waiting", text: "waiting for the running cell" },
   error: { ...idle, state: "error", error: { type: "OutOfMemoryError", message: "Tried to allocate 2.10 GiB" } },
-  stale: { ...idle, state: "stale", error: { type: "RuntimeError", message: "mat1 and mat2 shapes cannot be multiplied" } },
+  stale: {
+    ...idle,
+    state: "stale",
+    error: { type: "RuntimeError", message: "mat1 and mat2 shapes cannot be multiplied" },
+  },
 };
 
 function traitsOf({ graph, made }: Scene): Record<string, unknown> {
@@ -63,7 +67,12 @@ function traitsOf({ graph, made }: Scene): Record<string, unknown> {
     expanded: graph.groups.map((group) => group.id),
     wanted: { seq: 0, tiles: [] },
     tiles: { seq: 0, tiles: [] },
-    options: { theme: given("theme", "auto"), normalisation: "stage", channel_order: "structure", height: Number(given("height", "0")) },
+    options: {
+      theme: given("theme", "auto"),
+      normalisation: "stage",
+      channel_order: "structure",
+      height: Number(given("height", "0")),
+    },
     status: STATES[given("state", "idle")] ?? idle,
   };
 }
@@ -73,15 +82,18 @@ function serve(model: FakeModel, { made }: Scene): void {
   model.on("change:wanted", () => {
     if (["waiting", "no-kernel"].includes(given("state", "idle"))) return;
     const { seq } = model.get("wanted") as Wanted;
-    setTimeout(() => {
-      const now = model.get("wanted") as Wanted;
-      if (now.seq !== seq) return;
-      const tiles = now.tiles.flatMap((request) => {
-        const found = made.find(({ stage }) => stage.id === request.stage);
-        return found === undefined ? [] : [answer(found, request)];
-      });
-      model.set("tiles", { seq, tiles });
-    }, Number(given("delay", "60")));
+    setTimeout(
+      () => {
+        const now = model.get("wanted") as Wanted;
+        if (now.seq !== seq) return;
+        const tiles = now.tiles.flatMap((request) => {
+          const found = made.find(({ stage }) => stage.id === request.stage);
+          return found === undefined ? [] : [answer(found, request)];
+        });
+        model.set("tiles", { seq, tiles });
+      },
+      Number(given("delay", "60")),
+    );
   });
 }
 

@@ -55,7 +55,12 @@ export function coded(values: ArrayLike<number>, { p1, p99 }: Statistics) {
   return { low, high: limit, codes: view(codes) };
 }
 
-export const stage = (id: string, type_name: string, shape: readonly number[], rest: Partial<StageInfo> = {}): StageInfo => ({
+export const stage = (
+  id: string,
+  type_name: string,
+  shape: readonly number[],
+  rest: Partial<StageInfo> = {},
+): StageInfo => ({
   id,
   kind: "call",
   path: id,
@@ -71,11 +76,28 @@ export const stage = (id: string, type_name: string, shape: readonly number[], r
   ...rest,
 });
 
-const summaryOf = (info: StageInfo, axes: readonly string[], axes_kind: string, picture: Picture, values: readonly number[]): Summary => {
+const summaryOf = (
+  info: StageInfo,
+  axes: readonly string[],
+  axes_kind: string,
+  picture: Picture,
+  values: readonly number[],
+): Summary => {
   const statistics = statisticsOf(values);
   const shape = info.leaves[0]!.shape;
   const histogram = histogramOf(values, statistics);
-  return { leaf: "", shape, dtype: "float32", axes, axes_kind, axes_reason: "made up", picture, statistics, histogram, ranking: null };
+  return {
+    leaf: "",
+    shape,
+    dtype: "float32",
+    axes,
+    axes_kind,
+    axes_reason: "made up",
+    picture,
+    statistics,
+    histogram,
+    ranking: null,
+  };
 };
 
 /** Feature maps; `gain` makes them larger, `depth` more abstract. */
@@ -116,25 +138,55 @@ export function image(info: StageInfo): Made {
         codes[(r * side + c) * 3 + k] = Math.max(0, Math.min(255, Math.round(level * 255)));
         values.push((level - 0.48) / 0.22);
       });
-  const picture: Picture = { kind: "photo", rows: side, columns: side, size: [rows, columns], pooled: side < rows, codes: view(codes) };
+  const picture: Picture = {
+    kind: "photo",
+    rows: side,
+    columns: side,
+    size: [rows, columns],
+    pooled: side < rows,
+    codes: view(codes),
+  };
   const at = (channel: number, row: number, column: number): number =>
     (photo((column + 0.5) / columns, (row + 0.5) / rows)[channel]! - 0.48) / 0.22;
-  return { stage: info, summary: summaryOf(info, ["batch", "channel", "height", "width"], "image", picture, values), at, size: [rows, columns] };
+  return {
+    stage: info,
+    summary: summaryOf(info, ["batch", "channel", "height", "width"], "image", picture, values),
+    at,
+    size: [rows, columns],
+  };
 }
 
 export function vector(info: StageInfo, value: (i: number) => number): Made {
   const length = info.leaves[0]!.shape[1]!;
   const values = Array.from({ length }, (_, i) => value(i));
-  const picture: Picture = { kind: "vector", length, size: length, pooled: false, ...coded(values, statisticsOf(values)) };
-  return { stage: info, summary: summaryOf(info, ["batch", "feature"], "vector", picture, values), at: (_, __, i) => value(i), size: [1, length] };
+  const picture: Picture = {
+    kind: "vector",
+    length,
+    size: length,
+    pooled: false,
+    ...coded(values, statisticsOf(values)),
+  };
+  return {
+    stage: info,
+    summary: summaryOf(info, ["batch", "feature"], "vector", picture, values),
+    at: (_, __, i) => value(i),
+    size: [1, length],
+  };
 }
 
 export function classes(info: StageInfo, names: readonly string[], scores: readonly number[]): Made {
   const count = info.leaves[0]!.shape[1]!;
   const entries = names.map((name, index) => ({ index, name, value: scores[index]! }));
-  const logits = Array.from({ length: count }, (_, i) => (i < 6 ? 8 - i * 1.3 : 2 * (noise(i, 5, 5) + noise(i, 6, 6) - 1.4)));
+  const logits = Array.from({ length: count }, (_, i) =>
+    i < 6 ? 8 - i * 1.3 : 2 * (noise(i, 5, 5) + noise(i, 6, 6) - 1.4),
+  );
   const picture: Picture = { kind: "classes", entries, count, scale: "softmax" };
-  return { stage: info, summary: summaryOf(info, ["batch", "feature"], "vector", picture, logits), at: (_, __, i) => logits[i]!, size: [1, count] };
+  return {
+    stage: info,
+    summary: summaryOf(info, ["batch", "feature"], "vector", picture, logits),
+    at: (_, __, i) => logits[i]!,
+    size: [1, count],
+  };
 }
 
 /** The answer to a request: exact, or pooled by taking the nearest element. */
@@ -149,5 +201,16 @@ export function answer(made: Made, request: TileRequest): TileInfo {
       data[r * columns + c] = made.at(request.channel ?? 0, row, column);
     }
   const { min, max, mean } = statisticsOf([...data]);
-  return { key: request.key, rows, columns, dtype: "float32", low: min, high: max, mean, exact: request.size === null, error: "", data: view(data) };
+  return {
+    key: request.key,
+    rows,
+    columns,
+    dtype: "float32",
+    low: min,
+    high: max,
+    mean,
+    exact: request.size === null,
+    error: "",
+    data: view(data),
+  };
 }

@@ -8,10 +8,25 @@ export interface Scene {
   readonly made: readonly Made[];
 }
 
-const edge = (source: string, target: string, kind: EdgeKind = "main", via = "", shape: readonly number[] | null = null): EdgeInfo => {
+const edge = (
+  source: string,
+  target: string,
+  kind: EdgeKind = "main",
+  via = "",
+  shape: readonly number[] | null = null,
+): EdgeInfo => {
   const [name, detail] = via.split(":");
   const ops = name ? [{ name, detail: detail ?? "" }] : [];
-  return { id: `${source}->${target}`, source, target, kind, via: ops, shape: shape && [1, ...shape], dtype: "float32", evidence: "traced" };
+  return {
+    id: `${source}->${target}`,
+    source,
+    target,
+    kind,
+    via: ops,
+    shape: shape && [1, ...shape],
+    dtype: "float32",
+    evidence: "traced",
+  };
 };
 
 interface Rest {
@@ -20,19 +35,36 @@ interface Rest {
   readonly failure?: FailureInfo;
 }
 
-function graphOf(name: string, parameters: number, made: readonly Made[], edges: readonly EdgeInfo[], rest: Rest = {}): Scene {
+function graphOf(
+  name: string,
+  parameters: number,
+  made: readonly Made[],
+  edges: readonly EdgeInfo[],
+  rest: Rest = {},
+): Scene {
   const stages = made.map((each, order) => ({ ...each.stage, order }));
   const model = { name, parameters, device: "cpu", forward_ms: 75.2 };
   const { notes = [], groups = [], failure = null } = rest;
-  return { made, graph: { version: 1, trace: name, model, topology: "runtime", stages, groups, edges, notes, failure } };
+  return {
+    made,
+    graph: { version: 1, trace: name, model, topology: "runtime", stages, groups, edges, notes, failure },
+  };
 }
 
 const chain = (made: readonly Made[]): EdgeInfo[] =>
-  made.slice(1).map((each, i) => edge(made[i]!.stage.id, each.stage.id, "main", "", made[i]!.stage.leaves[0]!.shape.slice(1)));
+  made
+    .slice(1)
+    .map((each, i) => edge(made[i]!.stage.id, each.stage.id, "main", "", made[i]!.stage.leaves[0]!.shape.slice(1)));
 
 function classifier(): Scene {
   const block = (i: number, c: number, r: number, res: boolean, depth: number, dead = 0): Made =>
-    maps(stage(`_blocks.${i}`, "MBConv", [c, r, r], { detail: res ? "+ res" : "", expandable: true }), depth, 12 + i, false, dead);
+    maps(
+      stage(`_blocks.${i}`, "MBConv", [c, r, r], { detail: res ? "+ res" : "", expandable: true }),
+      depth,
+      12 + i,
+      false,
+      dead,
+    );
   const made = [
     image(stage("input", "RGB image", [3, 224, 224], { kind: "input" })),
     maps(stage("_conv_stem", "Conv2d", [32, 112, 112], { detail: "3×3 /2" }), 0, 9, false),
@@ -45,7 +77,11 @@ function classifier(): Scene {
     block(15, 320, 7, false, 0.95),
     maps(stage("_conv_head", "Conv2d", [1280, 7, 7], { detail: "1×1" }), 1, 10, false),
     vector(stage("_avg_pooling", "AdaptiveAvgPool2d", [1280]), (i) => Math.max(0, 7 * (noise(i, 3, 3) - 0.61))),
-    classes(stage("output", "ImageNet class", [1000], { kind: "output" }), ["barn", "boathouse", "church", "lakeside", "fence", "hay", "plough", "valley"], [0.68, 0.15, 0.11, 0.03, 0.01, 0.004, 0.002, 0.001]),
+    classes(
+      stage("output", "ImageNet class", [1000], { kind: "output" }),
+      ["barn", "boathouse", "church", "lakeside", "fence", "hay", "plough", "valley"],
+      [0.68, 0.15, 0.11, 0.03, 0.01, 0.004, 0.002, 0.001],
+    ),
   ];
   const notes = [{ kind: "path", text: "Stochastic depth is off: the model runs in eval mode.", stage: "_blocks.4" }];
   return graphOf("EfficientNet", 4_652_008, made, chain(made), { notes });
@@ -65,7 +101,9 @@ function unet(): Scene {
     conv("dec1", 16, 256, 0),
     image(stage("output", "denoised image", [3, 256, 256], { kind: "output" })),
   ];
-  const skips = [1, 2, 3].map((i) => edge(`enc${i}`, `dec${i}`, "skip", "cat:dim=1", made[i]!.stage.leaves[0]!.shape.slice(1)));
+  const skips = [1, 2, 3].map((i) =>
+    edge(`enc${i}`, `dec${i}`, "skip", "cat:dim=1", made[i]!.stage.leaves[0]!.shape.slice(1)),
+  );
   return graphOf("UNet", 301_475, made, [...chain(made), ...skips]);
 }
 
@@ -80,7 +118,11 @@ function find(): Scene {
     maps(stage("seg", "Sequential", [1, 64, 64]), 0.5, 5, false),
     vector(stage("cls", "Sequential", [4]), (i) => [5.24, -2, -3, -4.1][i]!),
     maps(stage("output:mask", "output", [1, 64, 64], { kind: "output", label: "mask" }), 0.2, 1, true),
-    classes(stage("output:shape", "output", [4], { kind: "output", label: "shape" }), ["disc", "square", "triangle", "ring"], [0.997, 0.001, 0.001, 0.001]),
+    classes(
+      stage("output:shape", "output", [4], { kind: "output", label: "shape" }),
+      ["disc", "square", "triangle", "ring"],
+      [0.997, 0.001, 0.001, 0.001],
+    ),
   ];
   const edges = [
     edge("input:image", "stem", "main", "", [3, 64, 64]),
@@ -106,10 +148,26 @@ function residual(): Scene {
     const [c, r] = [16 * 2 ** (b >> 1), 64 >> (b >> 1)];
     groups.push({ id: `layer.${b}`, label: `layer.${b}`, type_name: "Block", parent: "" });
     for (const name of ["conv1", "conv2", "add"])
-      made.push(maps(stage(`layer.${b}.${name}`, name === "add" ? "Add" : "Conv2d", [c, r, r], { label: name, group: `layer.${b}` }), b / 8, 4, name === "add"));
+      made.push(
+        maps(
+          stage(`layer.${b}.${name}`, name === "add" ? "Add" : "Conv2d", [c, r, r], {
+            label: name,
+            group: `layer.${b}`,
+          }),
+          b / 8,
+          4,
+          name === "add",
+        ),
+      );
     if (b > 0) skips.push(edge(`layer.${b - 1}.add`, `layer.${b}.add`, "skip", "add", [c, r, r]));
   }
-  made.push(classes(stage("output", "class", [10], { kind: "output" }), ["barn", "ship", "truck", "plane"], [0.8, 0.1, 0.05, 0.01]));
+  made.push(
+    classes(
+      stage("output", "class", [10], { kind: "output" }),
+      ["barn", "ship", "truck", "plane"],
+      [0.8, 0.1, 0.05, 0.01],
+    ),
+  );
   return graphOf("ResNet", 2_797_610, made, [...chain(made), ...skips], { groups });
 }
 
@@ -117,12 +175,17 @@ function residual(): Scene {
 function raised(): Scene {
   const { made, graph } = unet();
   const stages = graph.stages.map((each) =>
-    each.id === "dec2" ? { ...each, status: "raised" as const } : ["dec1", "output"].includes(each.id) ? { ...each, status: "not-run" as const, leaves: [] } : each,
+    each.id === "dec2"
+      ? { ...each, status: "raised" as const }
+      : ["dec1", "output"].includes(each.id)
+        ? { ...each, status: "not-run" as const, leaves: [] }
+        : each,
   );
   const ran = made.filter(({ stage: { id } }) => !["dec2", "dec1", "output"].includes(id));
   const failure: FailureInfo = {
     type: "RuntimeError",
-    message: "Sizes of tensors must match except in dimension 1. Expected size 124 but got size 125 for tensor number 1 in the list.",
+    message:
+      "Sizes of tensors must match except in dimension 1. Expected size 124 but got size 125 for tensor number 1 in the list.",
     op: "torch.cat",
     call: "",
     operands: [

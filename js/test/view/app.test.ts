@@ -4,7 +4,17 @@ import type { Status, Wanted } from "../../src/protocol";
 import { SLOW_AFTER_MS } from "../../src/silence";
 import { maps, summaryOf } from "../support/activations";
 import { edgeInfo, graphOf, Kernel, type Shown, stageInfo } from "../support/kernel";
-import { click, installResizeObserver, observed, open, type Opened, point, press, resize, settle } from "../support/view";
+import {
+  click,
+  installResizeObserver,
+  observed,
+  open,
+  type Opened,
+  point,
+  press,
+  resize,
+  settle,
+} from "../support/view";
 
 const A = maps(8, 64, 64);
 const leaf = { path: "", shape: A.shape, dtype: "float32" };
