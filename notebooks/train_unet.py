@@ -1,4 +1,4 @@
-"""Train the U-Net of the quickstart: `python notebooks/train_unet.py`. About five minutes on one core.
+"""Train the U-Net of the quickstart: `python notebooks/train_unet.py`. About a quarter of an hour on one core.
 
 It learns from photographs that lie in the scikit-image wheel. Their photograph of a cat is not among them: on that one
 the network is measured, and the notebook shows it.
@@ -21,7 +21,7 @@ PHOTOGRAPHS = (
     "retina",
     "rocket",
 )
-STEPS = 3000
+STEPS = 8000
 BATCH = 8
 SIDE = 64
 PEAK_RATE = 2e-3

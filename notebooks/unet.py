@@ -43,12 +43,12 @@ class UNet(nn.Module):
 
 
 def block(inputs: int, outputs: int) -> nn.Sequential:
-    """Two convolutions, each with a leaky ReLU: a plain one left a third of the channels dead."""
+    """Two convolutions, each with a ReLU."""
     return nn.Sequential(
         nn.Conv2d(inputs, outputs, kernel_size=3, padding=1),
-        nn.LeakyReLU(0.1, inplace=True),
+        nn.ReLU(inplace=True),
         nn.Conv2d(outputs, outputs, kernel_size=3, padding=1),
-        nn.LeakyReLU(0.1, inplace=True),
+        nn.ReLU(inplace=True),
     )
 
 
