@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
+
+import torch
 
 
 def _words(text: str) -> frozenset[str]:
@@ -27,12 +30,13 @@ OVERWRITE = _words(
 # Values leave tensor-land here, and come back there.
 EXITS = _words("numpy tolist __array__ __dlpack__ item __float__ __int__ __complex__ __index__")
 RETURNS = _words("tensor as_tensor asarray scalar_tensor frombuffer from_numpy from_dlpack full")
-# The result shows the first operand's memory: every element in order, in another order or repeated, or some of them.
-RESHAPES = _words("view view_as unflatten squeeze unsqueeze detach alias data view_as_real view_as_complex imag real")
+# The result shows the first operand's memory: as it is, in another shape, in another order or repeated, or in part.
+SHOWS = _words("detach alias data")
+RESHAPES = _words("view view_as unflatten squeeze unsqueeze view_as_real view_as_complex")
 PERMUTES = _words(
     "transpose permute movedim moveaxis swapaxes swapdims t adjoint T mT H mH expand expand_as broadcast_to"
 )
-PARTS = _words("narrow diagonal unfold select as_strided")
+PARTS = _words("narrow diagonal unfold select as_strided imag real")
 # Likewise where the memory allows it; else they copy.
 MAY_COPY = _words("reshape reshape_as flatten ravel")
 # They may give the operand itself, and then do nothing.
@@ -73,6 +77,8 @@ SHOWN = {
     "interpolate": {1: "size", 2: "scale_factor", 3: "mode"}, "select": {1: "dim", 2: "index"},
     "narrow": {1: "dim", 2: "start", 3: "length"}, "einsum": {0: "equation"},
 }  # fmt: skip
+# All arguments from there on belong to these.
+_SPREAD = _words("shape dims")
 _ALIASES = {"concat": "cat", "concatenate": "cat"}
 
 
@@ -96,16 +102,32 @@ def detail_of(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
     shown = SHOWN.get(name)
     if shown is None:
         return ""
-    parts = [f"{word}={_plain(args[i])}" for i, word in shown.items() if i < len(args) and _is_plain(args[i])]
-    given = {part.split("=")[0] for part in parts}
-    parts += [
-        f"{key}={_plain(value)}"
-        for key, value in kwargs.items()
-        if key in shown.values() and key not in given and _is_plain(value)
-    ]
+    given = [(word, args[i:] if word in _SPREAD else args[i]) for i, word in shown.items() if i < len(args)]
+    given += [(word, kwargs[word]) for word in shown.values() if word in kwargs]
+    return _detail(name, tuple([(word, _settled(value)) for word, value in given]), kwargs.get("axis"))
+
+
+def _settled(value: Any) -> Any:
+    """What a cache may keep: numbers, words, and tuples of them; None for the rest."""
+    kind = type(value)
+    if kind is int or kind is str or kind is float or kind is bool:
+        return value
+    if kind is tuple or kind is list or kind is torch.Size:
+        return tuple([_settled(item) for item in value])
+    return None
+
+
+@lru_cache(maxsize=4096)
+def _detail(name: str, given: tuple[tuple[str, Any], ...], axis: Any) -> str:
+    parts = [f"{word}={_plain(_alone(value))}" for word, value in given if _is_plain(_alone(value))]
     if not parts and name in ("cat", "concat", "concatenate", "stack"):
-        parts = [f"dim={kwargs.get('axis', 0)}"]
+        parts = [f"dim={0 if axis is None else axis}"]
     return ", ".join(parts)
+
+
+def _alone(value: Any) -> Any:
+    """`view((2, 3))` says the same as `view(2, 3)`."""
+    return value[0] if isinstance(value, tuple) and len(value) == 1 and isinstance(value[0], tuple) else value
 
 
 def _is_plain(value: Any) -> bool:

@@ -225,6 +225,10 @@ def _after_writes(op: OpId | None, history: History, shown: Tensor) -> list[OpId
     return list(dict.fromkeys(found + [write for write, _ in writes]))
 
 
+def _may_cover(written: Region | None, read: Region) -> bool:
+    return written is not None and _elements(written) >= _elements(read)
+
+
 def _still_seen(region: Region, writes: History, *, base: bool) -> tuple[bool, History]:
     """What writes to parts leave to be seen in `region`: of what was there before, and of each other."""
     regions = [region, *(written for _, written in writes if written is not None)]
