@@ -223,6 +223,14 @@ def written_view(net, x):
     return net.c(y)
 
 
+def written_parts(net, x):
+    """The first row, then the first element of the whole in one line."""
+    y = net.a(x)
+    y[0] = net.b(x)[0]
+    y.view(-1)[0] = net.c(x)[0, 0]
+    return y
+
+
 def written_out(net, x):
     y, z = net.a(x), net.b(x)
     torch.add(y, z, out=y)
@@ -274,6 +282,7 @@ NETS = {
     "written items": (written_items, {}, "ab"),
     "written constant": (written_constant, {}, "ab"),
     "written view": (written_view, {}, "abc"),
+    "written parts": (written_parts, {}, "abc"),
     "written out=": (written_out, {}, "ab"),
     "moved data": (moved_data, {}, "abc"),
     "tuple": (containers, {"a": Pair(lambda y, z: (y, z))}, "abc"),

@@ -74,11 +74,11 @@ class Value:
 
 
 def item(key: Any) -> tuple[View, ...]:
-    """The step to `tensor[key]`, for basic indexing; none where `key` takes everything."""
+    """The step to `tensor[key]`, for basic indexing; none where the result is the tensor again."""
     parts = key if isinstance(key, tuple) else (key,)
-    if all(part is None or part is Ellipsis or part == slice(None) for part in parts):
+    if all(part is Ellipsis or part == slice(None) for part in parts):
         return ()
-    return (View("item", parts, part=True),)
+    return (View("item", parts, part=not all(part in (None, Ellipsis, slice(None)) for part in parts)),)
 
 
 def _covers(written: Region, read: Region) -> bool:

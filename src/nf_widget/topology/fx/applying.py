@@ -26,6 +26,7 @@ from nf_widget.functions import (
     PROPERTIES,
     RESHAPES,
     SEVERAL,
+    SHOWS,
     written_name,
 )
 from nf_widget.records import CallId, OpId, OpKind
@@ -231,13 +232,13 @@ def _is_container(held: Held) -> bool:
 
 def _view(node: Node, name: str, base: Value) -> tuple[View, ...] | None:
     """The steps from `base` to the view of it that a function gives; None where the result has memory of its own."""
-    if name in RESHAPES:
+    if name in SHOWS:
         return ()
-    if name in MAY_COPY:
-        return None if any(step.part or step.permutes for step in base.region) else ()
+    if name in MAY_COPY and any(step.part or step.permutes for step in base.region):
+        return None
     if name == "select" and len(node.args) == 3:
         return (View("number", node.args[1:], part=True),)
-    if name in PERMUTES or name in PARTS:
+    if name in RESHAPES | PERMUTES | PARTS | MAY_COPY:
         return (View(name, _arguments(node), part=name in PARTS, permutes=name in PERMUTES),)
     return None
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
-from nf_widget.functions import DIVIDES, MAY_COPY, OVERWRITE, PARTS, PERMUTES, RESHAPES
+from nf_widget.functions import DIVIDES, MAY_COPY, OVERWRITE, PARTS, PERMUTES, RESHAPES, SHOWS
 from nf_widget.records import CallId, Op, OpId, Selection, Trace
 
-_VIEWS = RESHAPES | PERMUTES | PARTS | DIVIDES | MAY_COPY | {"getitem"}
+_VIEWS = SHOWS | RESHAPES | PERMUTES | PARTS | DIVIDES | MAY_COPY | {"getitem"}
 # Writes that do not read what they write to: the target is not among their parents.
 _BLIND = OVERWRITE | {"setitem"}
 _TORCH = ("torch.nn", "torch.ao.nn")
