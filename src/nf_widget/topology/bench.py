@@ -50,8 +50,8 @@ class _NothingToPerturb(Exception):  # noqa: N818 - no error: there is an input 
 class Bench:
     """Runs a model again and again under the same conditions, its stages held.
 
-    `entangled`: memory that a stage passes on, as it got it, is written to later. Then there is no one way of holding
-    that stage: apart, the write is missed elsewhere; in memory, what others had made of it is lost.
+    `entangled`: the stages that pass memory on, as they got it, which is written to later. There is no one way of
+    holding them: apart, the write is missed elsewhere; in memory, what others had made of it is lost.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class Bench:
         self._values: list[tuple[str, Any]] | None = None
         self._unstable: dict[Way, frozenset[StageId]] = {}
         self._given: dict[StageId, Given] = {}
-        self.entangled = False
+        self.entangled: frozenset[StageId] = frozenset()
         self._recorded = self._record()
         for trial in range(_LOOKS):
             if self._ambiguous:
@@ -102,13 +102,14 @@ class Bench:
         return Outcome(free.changed - by_value, free.sure & held.sure, by_value)
 
     def _influence(self, source: StageId, trial: int, ways: Sequence[Way]) -> Outcome | None:
-        """An influence is sure when it is seen in every way of holding."""
+        """An influence is sure when it is seen in every way of holding, and the source can be perturbed alone."""
         found = [self._changed_by(source, trial, way) for way in ways]
         ran = [changed for changed in found if changed is not None]
         if not ran:
             return None
         unknown = frozenset().union(*(self._unstable_in(way) for way in ways))
-        sure = frozenset.intersection(*ran) if len(ran) == len(found) else frozenset()
+        alone = len(ran) == len(found) and source not in self.entangled
+        sure = frozenset.intersection(*ran) if alone else frozenset()
         return Outcome(frozenset().union(*ran), sure, unknown=unknown)
 
     def _changed_by(self, source: StageId, trial: int, way: Way) -> frozenset[StageId] | None:
@@ -135,16 +136,16 @@ class Bench:
         return any(given.ambiguous for given in self._given.values())
 
     def _record(self) -> _Run:
-        kept: list[tuple[Tensor, int, Tensor]] = []
+        kept: dict[StageId, list[tuple[Tensor, int, Tensor]]] = {}
 
         def visit(stage: StageId, call: Call) -> None:
             self._given[stage] = call.given_out()
-            kept.extend(lasting(call, self._given[stage]))
+            kept[stage] = lasting(call, self._given[stage])
 
         forward = Forward(self._model, self._stages, visit, look=True)
         with self._ready() as (args, kwargs, _), forward.watched():
             outputs = _copies(run(self._model, args, kwargs))
-            self.entangled = written_since(kept)
+            self.entangled = frozenset(stage for stage, passed in kept.items() if written_since(passed))
         return _Run(forward.order, frozenset(), outputs)
 
     def _see_again(self, trial: int) -> None:

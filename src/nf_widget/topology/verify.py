@@ -81,7 +81,7 @@ def verify(  # noqa: PLR0917 - what a flow owns, in the order in which it was ma
     sources = [stage.id for stage in graph.stages if stage.kind != "output"]
     edges = {(edge.source, edge.target): edge.evidence for edge in graph.edges}
     verdicts = _Verdicts(edges=frozenset(edges), inferred=frozenset(p for p, e in edges.items() if e == "inferred"))
-    verdicts.unstable, verdicts.entangled = bench.unstable, bench.entangled
+    verdicts.unstable, verdicts.entangled = bench.unstable, bool(bench.entangled)
     for source in sources:
         explained = frozenset(target for begin, target in edges if begin == source) | verdicts.unstable
         for trial in range(trials):

@@ -78,13 +78,21 @@ class Book:
         return stack[-1].id if stack else None
 
     def open(
-        self, path: str, index: int, module: nn.Module, *, received: Received, handled: BaseException | None
+        self,
+        stack: list[OpenCall],
+        path: str,
+        index: int,
+        module: nn.Module,
+        *,
+        received: Received,
+        handled: BaseException | None,
     ) -> None:
-        stack = self.stack
+        """A call starts in the thread of this stack."""
         above = stack or self.home
         parent = above[-1].id if above else None
         call_id = CallId(next(self._call_ids))
-        call = OpenCall(call_id, path, index, module, parent, len(self._ops), *received, handled)
+        inputs, aside = received
+        call = OpenCall(call_id, path, index, module, parent, len(self._ops), inputs, aside, handled)
         self._calls[call_id] = call
         stack.append(call)
 

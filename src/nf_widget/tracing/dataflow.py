@@ -96,7 +96,7 @@ class DataflowTracer(TorchFunctionMode):
         versions: list[int] | None,
         result: Any,
     ) -> None:
-        written = None if versions is None else _written(rule, operands, versions, kwargs)
+        written = None if versions is None else _written(rule, args, kwargs, operands, versions)
         if written:
             self._wrote(rule, args, kwargs, operands, written=written, result=result)
         elif rule.sets_data:
@@ -238,15 +238,19 @@ def _item(args: tuple[Any, ...]) -> Tensor | None:
     return part
 
 
-def _written(rule: Rule, operands: list[Tensor], versions: list[int], kwargs: dict[str, Any]) -> list[Tensor]:
+def _written(
+    rule: Rule, args: tuple[Any, ...], kwargs: dict[str, Any], operands: list[Tensor], versions: list[int]
+) -> list[Tensor]:
     """The operands that were written to: their version says so."""
+    if rule.foreach:
+        return operands[: len(args[0])] if rule.may_write and args else []
     try:
         changed = [t for t, version in zip(operands, versions, strict=True) if t._version != version]
     except RuntimeError:
         changed = [t for t, v in zip(operands, versions, strict=True) if not t.is_inference() and t._version != v]
         if not changed and operands[0].is_inference():  # no versions there: the function's name is believed
             return _named_written(rule, operands, kwargs)
-    if len(changed) > 1 and not rule.foreach:
+    if len(changed) > 1:
         named = _named_written(rule, operands, kwargs)
         if named:  # views of one tensor count their versions together: only the named ones were written to
             memory = {address(t) for t in named}

@@ -46,15 +46,16 @@ class _Watch:
         else:
             with torch._C.DisableTorchFunction():
                 received = book.received(given(args, kwargs))
-        if self._tracer is not None and not (stack := book.stack) and stack is not book.home:
+        stack = book.stack
+        if not stack and stack is not book.home and self._tracer is not None:
             self._tracer.__enter__()  # type: ignore[no-untyped-call]  # a mode holds for its own thread only
-        book.open(path, index, module, received=received, handled=sys.exc_info()[1])
+        book.open(stack, path, index, module, received=received, handled=sys.exc_info()[1])
 
     def leave(self, path: str, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> Any:
         """Closes the call. A tensor that the call did not make but gives out becomes a new alias of itself, so that
         what reads it from here can be told from what reads it elsewhere."""
         stack = self._book.stack
-        if not _brought_up(stack, path):
+        if not (stack and stack[-1].path == path) and not _brought_up(stack, path):
             return None
         call = stack[-1]
         own = None
@@ -111,8 +112,6 @@ class _Watch:
 def _brought_up(stack: list[OpenCall], path: str) -> bool:
     """Whether the innermost open call is of this path, after those above it, which ended by what is no `Exception` and
     so without a hook, are let go. It may never have been opened, since a hook of the user's raised before ours."""
-    if stack and stack[-1].path == path:
-        return True
     if not any(call.path == path for call in stack):
         return False
     while stack[-1].path != path:
