@@ -5,7 +5,6 @@ from __future__ import annotations
 from nf_widget.naming import call_ids, leaf_ids
 from nf_widget.records import CallId, Failure, Group, Leaf, Selection, Stage, StageId, Trace
 
-
 # Of a large model that failed early, the first ones tell enough.
 _NAMED = 12
 
