@@ -46,7 +46,7 @@ class Book:
     """Several threads may write at once: ids come from counters, entries go to dictionaries by id."""
 
     def __init__(self) -> None:
-        self.provenance = Provenance()
+        self.provenance = Provenance(self._rest_of)
         self._ops: dict[OpId, _Entry] = {}
         self._calls: dict[CallId, OpenCall] = {}
         self._op_ids, self._call_ids = itertools.count(), itertools.count()
@@ -123,16 +123,12 @@ class Book:
         self.provenance.tag(result, op)
         return True
 
-    def sources(self, tensors: Iterable[Tensor], call: CallId | None = None) -> tuple[OpId, ...]:
-        """Ops that the values of `tensors` come from, without repetition, oldest first.
-
-        They are read in `call`, or else in the innermost open one.
-        """
+    def sources(self, tensors: Iterable[Tensor]) -> tuple[OpId, ...]:
+        """Ops that the values of `tensors` come from, without repetition, oldest first."""
         found: list[OpId] = []
-        call = self.here() if call is None else call
-        for tensor in self.provenance.parents(tensors, found, call):
+        for tensor in self.provenance.parents(tensors, found):
             if self.provenance.adopt(tensor):
-                self.provenance.parents((tensor,), found, call)
+                self.provenance.parents((tensor,), found)
             else:
                 found.append(self._appeared(tensor))
         return tuple(found) if len(found) < 2 else tuple(sorted(set(found)))
@@ -167,8 +163,7 @@ class Book:
 
     def result(self, value: Any) -> tuple[Leaf, ...]:
         """The tensors in containers of what the root's call gave out."""
-        root = CallId(0)
-        return tuple(Leaf(path, self.spec(t), self.sources((t,), root)) for path, t in leaves(value))
+        return tuple(Leaf(path, self.spec(t), self.sources((t,))) for path, t in leaves(value))
 
     def between(self, first: Sequence[OpId], last: Sequence[OpId]) -> tuple[OpId, ...]:
         """The ops through which values flow from `first` to `last`, with both; all before `last` without `first`."""
@@ -247,6 +242,12 @@ class Book:
                 )
             )
         return tuple(found)
+
+    def _rest_of(self, op: OpId, parents: tuple[OpId, ...]) -> OpId:
+        name, kind, call, _, specs, detail, evidence = self._ops[op]
+        rest = OpId(next(self._op_ids))
+        self._ops[rest] = (name, kind, call, parents, specs, detail, evidence)
+        return rest
 
     def ended(self, call: OpenCall, error: BaseException | None) -> None:
         """`call`, or a call inside it, was ended by `error`: the innermost one is remembered."""

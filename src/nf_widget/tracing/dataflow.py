@@ -212,11 +212,11 @@ class DataflowTracer(TorchFunctionMode):
     ) -> OpId:
         book = self._book
         if kind == "call" and len(made) == 1 and read and book.provenance.any_write:
-            shown = book.provenance.view_parents(made[0], read[0], book.here())
+            shown = book.provenance.view_parents(made[0], read[0])
             if shown is not None:  # a view of memory that was written to reads only the part that it shows
                 parents = tuple(sorted({*shown, *book.sources(read[1:])}))
                 op = book.op(rule.shown, kind, parents, made, detail=detail_by(rule, args, kwargs))
-                book.provenance.show(op, read[0], parents, book.here())
+                book.provenance.show(op, made[0], read[0], book.here())
                 return op
         parents = book.sources(read)
         if not parents and rule.name in RETURNS:

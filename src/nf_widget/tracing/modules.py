@@ -101,10 +101,11 @@ class _Watch:
     def _own(self, tensor: Tensor, first_op: int) -> tuple[Tensor, tuple[OpId, ...]]:
         book = self._book
         sources = book.sources((tensor,))
-        if sources and sources[0] >= first_op:
+        if sources and all(book.provenance.made_at(op) >= first_op for op in sources):
             return tensor, sources
         op = book.op("identity", "identity", sources, (tensor,))
         alias = _alias(tensor)
+        book.provenance.show(op, alias, tensor, book.here())
         book.provenance.tag(alias, op)
         return alias, (op,)
 

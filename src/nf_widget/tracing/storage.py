@@ -8,8 +8,8 @@ so that a write through one view reaches every other view that overlaps it, and 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -31,17 +31,30 @@ _SEEN_BYTES = 2**22
 _PRUNE_EVERY = 8_192
 
 
+class _View(NamedTuple):
+    """`below`: the op of the tensor that is shown; `sources`: what its values came from when the view was made."""
+
+    below: OpId | None
+    call: CallId | None
+    sources: frozenset[OpId]
+
+
 class Provenance:
     """Tags of tensors and histories of memory during one pass. Call `close` when done."""
 
-    def __init__(self) -> None:
+    def __init__(self, rest_of: Callable[[OpId, tuple[OpId, ...]], OpId]) -> None:
+        """`rest_of(op, parents)` writes down an op like `op`, of which only what came from `parents` is left."""
+        self._rest_of = rest_of
         self._constants: dict[int, Tensor] = {}
         self._constant_memory: set[int] | None = None
         self._tags: dict[int, Tag] = {}
         # Beside each history a C++ weak pointer, which keeps the key from being used for other memory.
         self._histories: dict[int, tuple[int, History]] = {}
-        # Ops that made a view of memory with a history: the op below, the call that they ran in, and their parents.
-        self._views: dict[OpId, tuple[OpId | None, CallId | None, frozenset[OpId]]] = {}
+        # Ops that only show memory with a history.
+        self._views: dict[OpId, _View] = {}
+        # What was left of such an op when it was read, by the op and what it came from; and that op, by what was left.
+        self._rests: dict[tuple[OpId, frozenset[OpId]], OpId] = {}
+        self._whole: dict[OpId, OpId] = {}
         self._next_prune = _PRUNE_EVERY
 
     @property
@@ -85,11 +98,8 @@ class Provenance:
                 return None
         return found
 
-    def parents(self, tensors: Iterable[Tensor], found: list[OpId], call: CallId | None) -> list[Tensor]:
-        """Add to `found` the ops that the values of `tensors`, read in `call`, come from.
-
-        Returns the tensors never seen before.
-        """
+    def parents(self, tensors: Iterable[Tensor], found: list[OpId]) -> list[Tensor]:
+        """Add to `found` the ops that the values of `tensors` come from. Returns the tensors never seen before."""
         unknown: list[Tensor] = []
         tags, constants, histories = self._tags, self._constants, self._histories
         for tensor in tensors:
@@ -102,24 +112,30 @@ class Provenance:
                 unknown.append(tensor)
                 continue
             if histories:
-                found += self._seen_in(tensor, tensor, op, call)
+                found += self._seen(tensor, op)
             elif op is not None:
                 found.append(op)
         return unknown
 
-    def view_parents(self, view: Tensor, base: Tensor, call: CallId | None) -> list[OpId] | None:
+    def view_parents(self, view: Tensor, base: Tensor) -> list[OpId] | None:
         """Ops that the values in `view` come from, if it shows memory of `base` that was written to; else None."""
         if self._history(view) is None or address(base) != address(view):
             return None
-        return self._seen_in(view, base, self._op(base), call)
+        return self._seen(view, self._op(base))
 
-    def show(self, op: OpId, base: Tensor, parents: Iterable[OpId], call: CallId | None) -> None:
-        """`op` only shows memory of `base`, as `view_parents` said: what lies below it may be written to later."""
+    def show(self, op: OpId, view: Tensor, base: Tensor, call: CallId | None) -> None:
+        """`op` ran in `call` and only shows memory of `base`, of which later writes may hide a part."""
+        if self._history(view) is None or address(base) != address(view):
+            return
         below = self._op(base)
         known = None if below is None else self._views.get(below)
-        if known is not None and known[1] == call:
-            below = known[0]
-        self._views[op] = (below, call, frozenset(parents))
+        if known is not None and known.call == call:
+            below = known.below
+        self._views[op] = _View(below, call, frozenset(self._seen(view, below)))
+
+    def made_at(self, op: OpId) -> OpId:
+        """`op`, or for what is left of an op, that op."""
+        return self._whole.get(op, op)
 
     def adopt(self, tensor: Tensor) -> bool:
         """Tag a tensor never seen before that shows memory which is known. Whether it does."""
@@ -162,26 +178,34 @@ class Provenance:
         self._histories.clear()
         self._tags.clear()
         self._views.clear()
+        self._rests.clear()
+        self._whole.clear()
         self._constants.clear()
 
     def _op(self, tensor: Tensor) -> OpId | None:
         tag = self._tags.get(id(tensor))
         return tag[1] if tag is not None and tag[0]() is tensor else None
 
-    def _seen_in(self, shown: Tensor, tensor: Tensor, op: OpId | None, call: CallId | None) -> list[OpId]:
-        """Ops of the values in the part of `tensor` that is `shown`, which came from `op` and from writes since.
+    def _seen(self, shown: Tensor, op: OpId | None) -> list[OpId]:
+        """Ops of the values in the memory that is `shown`, which came from `op` and from writes since.
 
-        Where `op` made a view in this very call, it is looked through when writes have left only a part of it.
+        Of an op that only shows memory, later writes may have left a part, which came from less than the whole did.
         """
-        history = self._history(tensor)
+        history = self._history(shown)
         if history is None:
             return [] if op is None else [op]
         view = None if op is None else self._views.get(op)
-        if view is None or op is None or view[1] != call:
+        if view is None or op is None:
             return _after_writes(op, history, shown)
-        found = _after_writes(view[0], history, shown)
-        older = {each for each in found if each < op}
-        return [op, *(each for each in found if each > op)] if older == view[2] else found
+        found = self._seen(shown, view.below)
+        older = frozenset(each for each in found if self.made_at(each) < op)
+        newer = [each for each in found if each not in older]
+        if older == view.sources or not older:
+            return [op, *newer] if older or not view.sources else newer
+        if (op, older) not in self._rests:
+            rest = self._rests[op, older] = self._rest_of(op, tuple(sorted(older)))
+            self._whole[rest] = op
+        return [self._rests[op, older], *newer]
 
     def _history(self, tensor: Tensor) -> History | None:
         entry = self._histories.get(address(tensor))
