@@ -528,11 +528,8 @@ class Rotary(nn.Module):
         self.register_buffer("frequencies", 1 / 10 ** torch.linspace(0, 2, width))
 
     def forward(self, x: Tensor) -> Tensor:
-        return (
-            (torch.arange(x.shape[1], device=x.device)[:, None] @ self.frequencies[None, :].to(torch.int64))
-            .to(x.dtype)
-            .cos()
-        )
+        positions = torch.arange(x.shape[1], dtype=x.dtype, device=x.device)
+        return (positions[:, None] @ self.frequencies[None, :]).cos()
 
 
 class LlamaBlock(nn.Module):

@@ -101,6 +101,11 @@ CASES: dict[str, tuple[Any, Any, list[str]]] = {
         tokens(),
         ["model.embed_tokens", *blocks("model.layers", 0, 3, 6, 9, 12, 15), "lm_head"],
     ),
+    "Llama of two blocks": (
+        lambda: zoo.Llama(2),
+        tokens(),
+        ["model.embed_tokens", *blocks("model.layers", 0, 1), "lm_head"],
+    ),
     "encoder and decoder": (
         zoo.Seq2Seq,
         (tokens(9), tokens(5)),
@@ -269,7 +274,7 @@ class Trivia(nn.Module):
             [
                 nn.ReLU(), nn.GELU(), nn.Dropout(), nn.BatchNorm2d(6), nn.GroupNorm(2, 6), nn.InstanceNorm2d(6),
                 nn.Identity(), nn.PReLU(6), nn.Softmax(1), nn.ZeroPad2d(1), nn.Hardtanh(), nn.ChannelShuffle(2),
-                nn.LocalResponseNorm(2), nn.Sequential(nn.BatchNorm2d(6), nn.ReLU()),
+                nn.LocalResponseNorm(2), nn.LayerNorm([6, 10, 10]), nn.Sequential(nn.BatchNorm2d(6), nn.ReLU()),
             ]
         )  # fmt: skip
         self.conv = nn.Conv2d(3, 6, 1)
@@ -294,18 +299,23 @@ def test_trivial_calls_can_be_named() -> None:
 
 
 class Gated(nn.Module):
-    """A custom activation with a convolution inside is no activation; one that halves its input is."""
+    """What is called an activation may be a layer; and what halves its input may be an activation."""
 
     def __init__(self) -> None:
         super().__init__()
         self.first, self.glu = nn.Conv2d(3, 8, 1), nn.GLU(1)
-        self.gate, self.head = ConvReLU(), nn.Conv2d(4, 2, 1)
+        self.gate, self.block, self.head = ConvReLU(4, 4, 1), BlockReLU(), nn.Conv2d(4, 2, 1)
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.head(self.gate(self.glu(self.first(x))))
+        return self.head(self.block(self.gate(self.glu(self.first(x)))))
 
 
-class ConvReLU(nn.Module):
+class ConvReLU(nn.Conv2d):
+    def forward(self, x: Tensor) -> Tensor:
+        return super().forward(x).relu()
+
+
+class BlockReLU(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.conv = nn.Conv2d(4, 4, 3, padding=1)
@@ -315,7 +325,50 @@ class ConvReLU(nn.Module):
 
 
 def test_a_class_name_alone_does_not_make_a_layer_trivial() -> None:
-    assert cut(Gated().eval(), image(3, 8, 8)) == ["first", "gate", "head"]
+    assert cut(Gated().eval(), image(3, 8, 8)) == ["first", "gate", "block", "head"]
+
+
+class Paired(nn.Module):
+    """A block of two composite parts, residual where the shape allows it."""
+
+    def __init__(self, channels: int, width: int, stride: int = 1) -> None:
+        super().__init__()
+        self.spatial = nn.Sequential(nn.Conv2d(channels, width, 3, stride, 1), nn.Conv2d(width, width, 3, 1, 1))
+        self.pointwise = nn.Sequential(nn.Conv2d(width, 2 * width, 1), nn.Conv2d(2 * width, width, 1))
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = self.pointwise(self.spatial(x))
+        return x + y if x.shape == y.shape else y
+
+
+class OtherPaired(Paired):
+    """Another class, so that it makes no row with the first."""
+
+
+def test_residual_blocks_are_units_though_no_two_are_equal() -> None:
+    model = nn.Sequential(nn.Conv2d(1, 4, 1), Paired(4, 4), OtherPaired(4, 4), nn.Conv2d(4, 2, 1))
+    assert cut(model, image(1, 8, 8)) == ["0", "1", "2", "3"]
+
+
+def test_a_block_that_changes_the_shape_is_a_unit_like_the_others_of_its_class() -> None:
+    model = nn.Sequential(nn.Conv2d(1, 4, 1), Paired(4, 8, 2), Paired(8, 8), nn.Conv2d(8, 2, 1))
+    assert cut(model, image(1, 8, 8)) == ["0", "1", "2", "3"]
+
+
+class Trunk(nn.Module):
+    """A skip around a whole row of blocks."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.blocks = nn.Sequential(*(Mixer() for _ in range(5)))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x + self.blocks(x)
+
+
+def test_a_skip_around_a_row_of_blocks_does_not_make_them_one() -> None:
+    model = nn.Sequential(nn.Conv2d(1, 4, 1), Trunk(), nn.Conv2d(4, 1, 1))
+    assert cut(model.eval(), image(1, 8, 8)) == ["0", *blocks("1.blocks", 0, 1, 2, 3, 4), "2"]
 
 
 class Silent(nn.Module):

@@ -195,5 +195,7 @@ def _forms(anatomy: Anatomy, calls: Iterable[CallId]) -> list[Form]:
 
 
 def _kind(anatomy: Anatomy, call: CallId) -> tuple[object, ...]:
-    facts = anatomy.facts[call]
-    return anatomy.trace.calls[call].type_name, facts.form, facts.entry[:1]
+    """Equal for calls that do the same to representations of one shape."""
+    facts, name = anatomy.facts[call], anatomy.trace.calls[call].type_name
+    # Two plain containers are the same thing only where their names say so.
+    return row_name(anatomy, call) if name == "Sequential" else name, facts.form, facts.entry[:1]
