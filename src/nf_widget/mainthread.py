@@ -77,12 +77,16 @@ class MainThread:
             self._loop.call_soon_threadsafe(self._drain)
 
     def _drain(self) -> None:
+        """One piece of work, then the loop's other business: a cell that was started meanwhile comes first."""
         if self._in_cell:
             return
-        while True:
-            with self._lock:
-                if not self._waiting:
-                    return
-                work = next(iter(self._waiting))
-                del self._waiting[work]
+        with self._lock:
+            if not self._waiting:
+                return
+            work = next(iter(self._waiting))
+            del self._waiting[work]
+        try:
             work()
+        finally:
+            if self._waiting and self._loop is not None:
+                self._loop.call_soon(self._drain)

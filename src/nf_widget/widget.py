@@ -293,6 +293,8 @@ class FlowWidget(anywidget.AnyWidget):
     def _prefetch(self) -> None:
         """When nothing else is wanted: the neighbours of this frame, the next one in the direction of travel first."""
         frame, sample, ahead = self.frame, self.sample, self._direction
+        if (self.overview.get("frame"), self.overview.get("sample")) != (frame, sample):
+            return  # another place is wanted, and serving it comes here again
         for neighbour in (frame + ahead, frame - ahead, frame + 2 * ahead):
             inside = 0 <= neighbour < self.frame_count and neighbour not in self._unfit
             if inside and self._main is not None and not self.flow.has_overview(neighbour, sample):
