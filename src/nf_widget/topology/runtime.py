@@ -122,7 +122,7 @@ class _Walk:
 
     def _edge(self, source: StageId, target: StageId, between: list[OpId], crossing: list[OpId], certain: int) -> Edge:
         bit = self.bit[source]
-        via = tuple(op for op in between if self.reach[op] & bit and self.ops[op].kind not in _SILENT)
+        via = tuple(op for op in between if self.reach[op] & bit and self.ops[op].name not in _SILENT)
         last = max(crossing)
         outputs = self.ops[last].outputs
         return Edge(

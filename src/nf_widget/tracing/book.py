@@ -244,9 +244,10 @@ class Book:
         return tuple(found)
 
     def _rest_of(self, op: OpId, parents: tuple[OpId, ...]) -> OpId:
-        name, kind, call, _, specs, detail, evidence = self._ops[op]
+        """What is left of `op`: no op of its own, but it keeps the name."""
+        name, _, call, _, specs, detail, evidence = self._ops[op]
         rest = OpId(next(self._op_ids))
-        self._ops[rest] = (name, kind, call, parents, specs, detail, evidence)
+        self._ops[rest] = (name, "identity", call, parents, specs, detail, evidence)
         return rest
 
     def ended(self, call: OpenCall, error: BaseException | None) -> None:
