@@ -1,4 +1,7 @@
-"""Random models: the edges of the trace are those of the law, and those that intervention finds."""
+"""Random models: the edges of the trace are those of the law, and those that intervention finds.
+
+The same models each time; with `NF_PROPERTY_EXAMPLES=3000`, so many new ones.
+"""
 
 from __future__ import annotations
 
