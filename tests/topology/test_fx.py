@@ -98,6 +98,13 @@ class Pair(nn.Module):
         return self.make(self.layer(x), x * 2)
 
 
+class Halves(nn.Module):
+    """Gives views of its argument."""
+
+    def forward(self, x):
+        return x.chunk(2, 1)
+
+
 class Scale(nn.Module):
     def __init__(self):
         super().__init__()
@@ -286,6 +293,16 @@ NETS = {
     "written out=": (written_out, {}, "ab"),
     "moved data": (moved_data, {}, "abc"),
     "tuple": (containers, {"a": Pair(lambda y, z: (y, z))}, "abc"),
+    "pieces handed out": (
+        lambda net, x: [t * 2 for t in net.a(x)],
+        {"a": Pair(lambda y, z: y.add_(1).chunk(2, 1))},
+        "a",
+    ),
+    "pieces of an argument": (
+        lambda net, x: net.b(torch.cat(net.halves(net.a(x)), 1).mul_(2)),
+        {"halves": Halves()},
+        ["a", "b", "halves"],
+    ),
     "list": (lambda net, x: [t + 1 for t in net.a(x)], {"a": Pair(lambda y, z: [y, z])}, "a"),
     "None in a tuple": (containers, {"a": Pair(lambda y, z: (y, z, None))}, "abc"),
     "dict": (lambda net, x: net.b(net.a(x)["y"]) + net.a(x).get("z"), {"a": Pair(lambda y, z: {"y": y, "z": z})}, "ab"),

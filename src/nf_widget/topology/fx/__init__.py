@@ -42,10 +42,10 @@ def _failed(trace: Trace, reason: str) -> TopologyError:
 
 
 def _reason(error: Exception) -> str:
-    """The error's first line; the rest of what `torch.fx` says is for its own users."""
+    """The error's first sentence; the rest of what `torch.fx` says is for its own users."""
     name = type(error).__name__
     lines = str(error).strip().splitlines()
     if not lines:
         return f"{name}."
-    text = lines[0].rstrip(".")
+    text = lines[0].split(". ")[0].rstrip(".")
     return f"{text}." if isinstance(error, TopologyError) else f"{text} ({name})."

@@ -145,7 +145,9 @@ class _Reader:
             return value.seen_as(self.ledger.op("identity", call, ops, kind="identity"))
 
         if isinstance(held, Several):
-            return Several(own(held.whole), held.division)
+            if held.pieces:
+                return {str(i): own(value) for i, value in enumerate(held.all())}
+            return replace(held, whole=own(held.whole))
         return {path: own(value) for path, value in held.items()}
 
     def _leave(self, call: ModuleCall, given: Given) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import groupby
+from itertools import groupby, zip_longest
 from typing import Any, Literal
 
 import torch
@@ -66,10 +66,9 @@ def trace_symbolically(model: nn.Module, trace: Trace, cut: Cut, inputs: Inputs)
     tracer = _Tracer(trace, cut, inputs)
     with _Constants(tracer):
         tracer.trace(model)
-    called, wanted = tuple(tracer.called), cut.order()
-    if called != wanted:
-        missing = next(c for c in wanted if c not in called) if set(wanted) - set(called) else wanted[0]
-        raise TopologyError(f"the symbolic forward did not call {trace.calls[missing].path} as the real one did")
+    for wanted, called in zip_longest(cut.order(), tracer.called):
+        if wanted != called:
+            raise TopologyError(f"the symbolic forward did not call {trace.calls[wanted].path} when the real one did")
     tracer.forward_.nodes = tuple(tracer.graph.nodes)
     return tracer.forward_
 
@@ -139,7 +138,8 @@ class _Tracer(Tracer):
             whole = self.count(first)
             return None if whole is None else len(range(whole)[node.args[1]])
         name = node.target if isinstance(node.target, str) else getattr(node.target, "__name__", "")
-        ops = [op for op in self._trace.ops if op.call == step.call and op.name == name and name in DIVIDES]
+        here = (op for op in self._trace.ops if op.call == step.call and op.kind != "identity")
+        ops = [op for op in here if op.name == name and name in DIVIDES]
         counts = {len(op.outputs) for op in ops if len(op.outputs) != 1}
         # Where each piece has an op, those of one division follow each other.
         singles = [op for op in ops if len(op.outputs) == 1]
