@@ -418,6 +418,16 @@ def test_of_a_forward_that_raised_the_failed_stage_is_shown_with_those_before_it
     assert [trace.calls[call].finished for call in selection.stages] == [True, True, False]
 
 
+def test_the_failed_stage_is_there_also_in_a_crowd() -> None:
+    model = zoo.GPT().eval()
+    model.transformer["h"][10].mlp = nn.Linear(3, 3)  # type: ignore[index,union-attr]
+    trace = traced(model, tokens(), may_fail=True)
+    selection = select(trace)
+    check(trace, selection)
+    assert ids(trace, selection.stages)[-1] == "transformer.h.10"
+    assert len(selection.stages) <= 10
+
+
 class Hourglass(nn.Module):
     """Down, a body of blocks at one shape, and up: as many stages as read well with the body closed."""
 

@@ -24,13 +24,15 @@ _TRIVIAL_CLASS = re.compile(
 class Facts:
     """Of one call: `form` is what it gives out, None without a tensor; `entry` what it was given.
 
-    `mixing` counts the weighted ops and `size` the calls in all of it. `branches`: an op of its own brings several
-    values together; `joins`: it concatenates what it was given with something.
+    `live`: what it gives out depends on an input. `mixing` counts the weighted ops and `size` the calls in all of it.
+    `branches`: an op of its own brings several values together; `joins`: it concatenates what it was given with
+    something.
     """
 
     form: Form | None
     entry: tuple[Form, ...]
     trivial: bool
+    live: bool
     mixing: int
     size: int
     branches: bool
@@ -92,12 +94,15 @@ class Anatomy:
             kids = [facts[kid] for kid in self.kids[call.id]]
             mine = own[call.id]
             result = main_leaf(call.outputs)
-            trivial = self._is_trivial(call, kids, mine) or self._is_constant(call, live)
+            depends = self.blind or not call.outputs or any(live[op] for leaf in call.outputs for op in leaf.ops)
+            constant = call.parent is not None and call.parameter_count == 0 and not depends
+            trivial = constant or self._is_trivial(call, kids, mine)
             given = {op for leaf in call.inputs for op in leaf.ops}
             facts[call.id] = Facts(
                 form=forms.of(result) if result is not None else None,
                 entry=tuple(forms.of(leaf) for leaf in call.inputs if is_floating(leaf)),
                 trivial=trivial,
+                live=depends,
                 mixing=self._mixing(call, mine) * (not trivial) + sum(kid.mixing for kid in kids),
                 size=1 + sum(kid.size for kid in kids),
                 branches=any(sum(live[parent] for parent in op.parents) > 1 for op in mine),
@@ -124,11 +129,6 @@ class Anatomy:
         if same_shape:
             return not mixing or call.parameter_count == 0
         return not any(mixes(op.name) or resamples(op.name) or op.kind == "opaque" for op in mine)
-
-    def _is_constant(self, call: ModuleCall, live: Sequence[bool]) -> bool:
-        """Computed from nothing that is given or learned, as sines of positions are."""
-        sources = [op for leaf in call.outputs for op in leaf.ops]
-        return call.parent is not None and call.parameter_count == 0 and not any(live[op] for op in sources)
 
     def _is_light(self, call: ModuleCall, result: Leaf | None) -> bool:
         """Apart from what its calls hold, it has at most a scale and a shift for each channel."""

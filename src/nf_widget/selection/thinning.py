@@ -75,7 +75,6 @@ class _Crowd:
     forms: tuple[Form, ...]
     rows: tuple[object, ...]
     flow: Flow
-    constants: frozenset[int]
     conditions: frozenset[int]
 
     @classmethod
@@ -90,7 +89,6 @@ class _Crowd:
             forms=forms,
             rows=row_of(anatomy, candidates),
             flow=flow,
-            constants=_constants(flow),
             conditions=_conditions(forms, flow),
         )
 
@@ -98,7 +96,8 @@ class _Crowd:
         return tuple(self.candidates[i] for i in kept)
 
     def is_constant(self, index: int) -> bool:
-        return index in self.constants
+        """The same for every input: a table of positions."""
+        return not self.facts[index].live
 
     def is_connector(self, index: int) -> bool:
         """It changes the resolution, with at most one convolution, for what follows at the new one."""
@@ -116,10 +115,8 @@ class _Crowd:
         return index in self.flow.unread and index not in self.flow.outlets and self.anatomy.trace.failure is None
 
     def is_aside(self, index: int) -> bool:
-        """It leaves the longest way and joins it again: a projection in a skip, a branch."""
-        flow = self.flow
-        above, below = flow.ancestors[index] & flow.longest_way, flow.descendants[index] & flow.longest_way
-        return not flow.longest_way >> index & 1 and above != 0 and below != 0 and index not in flow.outlets
+        """A projection in a skip, a short branch beside a longer one."""
+        return index in self.flow.aside and index not in self.flow.outlets
 
     def is_condition(self, index: int) -> bool:
         return index in self.conditions
@@ -179,16 +176,10 @@ class _Crowd:
         return taps if 2 * len(taps) <= len(row) else []
 
 
-def _constants(flow: Flow) -> frozenset[int]:
-    """The same for every input: a table of positions. None where nothing is seen to depend on an input."""
-    found = frozenset(i for i in range(flow.count) if not flow.fed_by_input(i))
-    return found if len(found) < flow.count else frozenset()
-
-
 def _conditions(forms: Sequence[Form], flow: Flow) -> frozenset[int]:
     """Vectors that join what has come further: an embedded time, a class, and what leads to them."""
     found: set[int] = set()
-    for index in reversed(range(flow.count)):
+    for index in reversed(range(len(forms))):
         readers = flow.readers[index]
         if forms[index].positions > 1 or not readers or index in flow.outlets:
             continue
