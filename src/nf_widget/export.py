@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from .errors import OptionError
 from .protocol import Message
 
 _STAND_IN = Path(__file__).parent / "page.js"
@@ -54,3 +55,17 @@ def tile_key(trace: str, place: tuple[int, int], stage: str, leaf: str, channel:
     """The key by which the front end asks for a whole plane at full resolution; `place` is (frame, sample)."""
     key = [trace, *place, stage, leaf, channel, None, None, None]
     return json.dumps(key, ensure_ascii=False, separators=(",", ":"))
+
+
+def chosen_frames(frames: str | Sequence[int], *, shown: int, count: int) -> list[int]:
+    """The frames of a page, the shown one always among them. Raises `OptionError` for one that is not there."""
+    if frames == "shown":
+        return [shown]
+    if frames == "all":
+        return list(range(count))
+    chosen = [*frames] if not isinstance(frames, str) else [frames]
+    for frame in chosen:
+        if not isinstance(frame, int) or not 0 <= frame < count:
+            raise OptionError(f'frames holds {frame!r}: use 0 to {count - 1}, "shown" or "all".')
+    numbers = [int(frame) for frame in chosen]
+    return numbers if shown in numbers else [shown, *numbers]

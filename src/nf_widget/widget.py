@@ -114,7 +114,7 @@ class FlowWidget(anywidget.AnyWidget):
         be larger than `limit` bytes or a frame is not there, and `StageError` for an unknown stage.
         """
         flow, sample = self.flow, self.sample
-        shown = self._frames_named(frames)
+        shown = export.chosen_frames(frames, shown=self.frame, count=self.frame_count)
         overviews = [protocol.encode_overview(flow.overview(frame, sample), frame, sample) for frame in shown]
         tiles = [tile for frame in shown for stage in detail for tile in self._whole(stage, frame, sample)]
         flow.overview(self.frame, sample)
@@ -130,18 +130,6 @@ class FlowWidget(anywidget.AnyWidget):
         target = Path(path)
         target.write_text(text, encoding="utf-8")
         return target
-
-    def _frames_named(self, frames: str | Sequence[int]) -> list[int]:
-        if frames == "shown":
-            return [self.frame]
-        if frames == "all":
-            return list(range(self.frame_count))
-        chosen = [*frames] if not isinstance(frames, str) else [frames]
-        for frame in chosen:
-            if not isinstance(frame, int) or not 0 <= frame < self.frame_count:
-                raise OptionError(f'frames holds {frame!r}: use 0 to {self.frame_count - 1}, "shown" or "all".')
-        numbers = [int(frame) for frame in chosen]
-        return numbers if self.frame in numbers else [self.frame, *numbers]
 
     def _whole(self, stage: str, frame: int, sample: int) -> list[Tile]:
         """Every plane of a stage's leaves."""
