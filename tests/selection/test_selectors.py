@@ -215,7 +215,8 @@ def test_to_exclude_all_that_is_named_is_an_error(trace: Trace) -> None:
 
 
 def test_without_anything_inside_the_model_is_one_stage(trace: Trace) -> None:
-    assert chosen(trace, None, exclude="re:.*") == ["Net"]
+    for everything in ("re:.*", "type:.*", lambda call: True):
+        assert chosen(trace, None, exclude=everything) == ["Net"]
 
 
 def test_the_automatic_cut_does_without_what_is_excluded() -> None:
