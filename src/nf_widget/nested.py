@@ -53,6 +53,14 @@ def reachable_of(kinds: Kinds[_T], value: Nested) -> list[tuple[str, _T]]:
     return found
 
 
+def containers_and_rest(value: Nested) -> tuple[list[tuple[str, Tensor]], list[Nested]]:
+    """`leaves(value)`, and the objects that are no containers, whose attributes may hold tensors."""
+    found: list[tuple[str, Tensor]] = []
+    rest: list[Nested] = []
+    _collect(Tensor, value, "", steps=_container_steps, above=(), found=found, rest=rest)
+    return found, rest
+
+
 def given(args: tuple[Nested, ...], kwargs: Mapping[str, Nested]) -> Nested:
     """The arguments of one call as one container whose paths read well: a single argument stands for itself."""
     if len(args) == 1 and not kwargs:
@@ -103,7 +111,14 @@ def working_copy(value: Nested, memo: dict[int, Nested]) -> Nested:
 
 
 def _collect(
-    kinds: Kinds[_T], value: Nested, path: str, *, steps: Steps, above: tuple[int, ...], found: list[tuple[str, _T]]
+    kinds: Kinds[_T],
+    value: Nested,
+    path: str,
+    *,
+    steps: Steps,
+    above: tuple[int, ...],
+    found: list[tuple[str, _T]],
+    rest: list[Nested] | None = None,
 ) -> None:
     kind = type(value)
     if kind in _PLAIN:
@@ -115,13 +130,16 @@ def _collect(
         return
     above = (*above, id(value))
     prefix = f"{path}." if path else ""
-    for name, item in enumerate(value) if kind is tuple or kind is list else steps(value):
+    items = enumerate(value) if kind is tuple or kind is list else steps(value)
+    if not items and rest is not None and getattr(value, "__dict__", None):
+        rest.append(value)
+    for name, item in items:
         if type(item) in _PLAIN:
             continue
         if isinstance(item, kinds):
             found.append((f"{prefix}{name}", item))
         else:
-            _collect(kinds, item, f"{prefix}{name}", steps=steps, above=above, found=found)
+            _collect(kinds, item, f"{prefix}{name}", steps=steps, above=above, found=found, rest=rest)
 
 
 def _container_steps(value: Nested) -> list[tuple[str, Nested]]:

@@ -76,6 +76,8 @@ CHANGES: dict[str, Callable[[Full], Any]] = {
     "requires_grad": lambda m: m.a.weight.requires_grad_(False),
     "grad": lambda m: setattr(m.a.weight, "grad", torch.ones(4, 4)),
     "flags": lambda m: m.train(),
+    "child added to a leaf": lambda m: m.a.add_module("b", linear()),
+    "buffer added to a leaf": lambda m: m.a.register_buffer("extra", torch.zeros(1)),
     "hook": lambda m: m.a.register_forward_hook(lambda *_: None),
     "forward patched": lambda m: setattr(m.a, "forward", lambda x: x),
 }

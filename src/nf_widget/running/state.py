@@ -8,6 +8,8 @@ Attributes and the containers that they hold are copied shallowly.
 from __future__ import annotations
 
 from collections import OrderedDict, defaultdict, deque
+from collections.abc import Iterable
+from itertools import islice
 from operator import is_
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
@@ -26,6 +28,10 @@ _PLAIN: frozenset[type] = frozenset(
 _OPAQUE: tuple[type, ...] = (
     *_PLAIN, ModuleType, BuiltinFunctionType, Tensor, nn.Module, torch.device, torch.Size, np.ndarray, np.generic,
 )  # fmt: skip
+# What torch gives to every module, in this order: hooks and the like, mostly empty, and what it holds.
+_FIRST = tuple(nn.Module().__dict__)
+_HELD = ("_parameters", "_buffers", "_modules")
+_TABLES = tuple(key for key in _FIRST if key not in _HELD and type(nn.Module().__dict__[key]) in _CONTAINERS)
 _SCAN = 10_000
 _OBJECTS = 20_000
 _CLONE_BYTES = 256 * 2**20
@@ -49,6 +55,7 @@ class ModelState:
         self._attributes: list[tuple[dict[str, Any], dict[str, Any]]] = []
         self._containers: list[tuple[Any, Any]] = []
         self._empty: list[Any] = []
+        self._without_tables: list[dict[str, Any]] = []
         self._tensors: dict[int, tuple[str, Tensor]] = {}
         self._clones: dict[int, tuple[Tensor, Tensor]] = {}
         self._kept: dict[int, tuple[Tensor, Tensor, Tensor]] = {}
@@ -94,6 +101,9 @@ class ModelState:
             if not _holds_the_same(live, saved):
                 live.clear()
                 live.update(saved)
+        for saved in self._without_tables:
+            if any(map(saved.get, _TABLES)):
+                self._empty += [saved[key] for key in _TABLES]
         for container in self._empty:
             if container:
                 container.clear()
@@ -135,7 +145,12 @@ class ModelState:
         attributes = module.__dict__
         saved = attributes.copy()
         self._attributes.append((attributes, saved))
-        for key, value in saved.items():
+        own: Iterable[tuple[str, Any]] = saved.items()
+        if tuple(islice(saved, len(_FIRST))) == _FIRST and not any(map(saved.get, _TABLES)):
+            self._without_tables.append(saved)
+            own = islice(own, len(_FIRST), None)
+            own = (*((key, saved[key]) for key in _HELD), *own)
+        for key, value in own:
             kind = type(value)
             if kind in _PLAIN:
                 continue
@@ -273,12 +288,12 @@ def _put_back(tensor: Tensor, clone: Tensor) -> None:
 
 
 def _holds_the_same(live: dict[Any, Any], saved: dict[Any, Any]) -> bool:
-    return len(live) == len(saved) and all(map(is_, live.values(), saved.values())) and live.keys() == saved.keys()
+    return len(live) == len(saved) and all(map(is_, live.values(), saved.values())) and all(map(is_, live, saved))
 
 
 def _restore_container(live: Any, saved: Any) -> None:
     if isinstance(live, dict):
-        same = _holds_the_same(live, saved) and list(live) == list(saved)
+        same = _holds_the_same(live, saved)
     elif isinstance(live, set):
         same = live == saved
     else:

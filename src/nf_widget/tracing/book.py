@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from torch import Tensor, nn
 
-from ..nested import leaves, reachable
+from ..nested import containers_and_rest, leaves, reachable
 from ..records import CallId, Evidence, Leaf, ModuleCall, Op, OpId, OpKind, TensorSpec
 from .storage import Provenance
 
@@ -147,23 +147,23 @@ class Book:
 
     def leaves(self, value: Any) -> tuple[Leaf, ...]:
         """Every tensor in `value`, also in the attributes of objects, with its spec and sources."""
-        if isinstance(value, Tensor):
-            return (self.known_leaf(value) or Leaf("", self.spec(value), self.sources((value,))),)
-        return tuple([Leaf(path, self.spec(t), self.sources((t,))) for path, t in reachable(value)])
+        return tuple([self._leaf(path, tensor) for path, tensor in reachable(value)])
+
+    def _leaf(self, path: str, tensor: Tensor) -> Leaf:
+        known = self.known_leaf(tensor)
+        if known is None:
+            return Leaf(path, self.spec(tensor), self.sources((tensor,)))
+        return known if not path else Leaf(path, known.spec, known.ops)
 
     def received(self, arguments: Any) -> Received:
         """The tensors in containers of `arguments`, and the ops of those on attributes of other objects in them."""
-        found = leaves(arguments)
-        inputs = tuple([Leaf(path, self.spec(t), self.sources((t,))) for path, t in found])
-        further = reachable(arguments)
-        if len(further) == len(found):
-            return inputs, ()
-        known = {id(tensor) for _, tensor in found}
-        return inputs, self.sources(tensor for _, tensor in further if id(tensor) not in known)
+        found, rest = containers_and_rest(arguments)
+        inputs = tuple([self._leaf(path, tensor) for path, tensor in found])
+        return inputs, self.sources(tensor for _, tensor in reachable(rest)) if rest else ()
 
     def result(self, value: Any) -> tuple[Leaf, ...]:
         """The tensors in containers of what the root's call gave out."""
-        return tuple(Leaf(path, self.spec(t), self.sources((t,))) for path, t in leaves(value))
+        return tuple(self._leaf(path, tensor) for path, tensor in leaves(value))
 
     def between(self, first: Sequence[OpId], last: Sequence[OpId]) -> tuple[OpId, ...]:
         """The ops through which values flow from `first` to `last`, with both; all before `last` without `first`."""

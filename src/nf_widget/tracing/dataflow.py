@@ -242,6 +242,8 @@ def _written(
     rule: Rule, args: tuple[Any, ...], kwargs: dict[str, Any], operands: list[Tensor], versions: list[int]
 ) -> list[Tensor]:
     """The operands that were written to: their version says so."""
+    if len(operands) == 1 and versions[0] >= 0:
+        return operands if operands[0]._version != versions[0] else []
     if rule.foreach:
         return operands[: len(args[0])] if rule.may_write and args else []
     try:

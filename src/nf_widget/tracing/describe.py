@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import torch
@@ -46,10 +47,12 @@ def _counts(modules: Sequence[nn.Module]) -> dict[int, int]:
     seen: set[int] = set()
     links = parameters = 0
     for module in reversed(modules):
-        own = [p for _, p in own_parameters(module)]
-        parameters += len(own)
-        seen.update(map(id, own))
-        count = sum(p.numel() for p in own if not isinstance(p, UninitializedParameter)) + _packed(module)
+        count = _packed(module)
+        for _, parameter in own_parameters(module):
+            parameters += 1
+            seen.add(id(parameter))
+            if not isinstance(parameter, UninitializedParameter):
+                count += parameter.numel()
         for _, child in children(module):
             links += 1
             count += counts.get(id(child), 0)
@@ -58,26 +61,33 @@ def _counts(modules: Sequence[nn.Module]) -> dict[int, int]:
 
 
 def _packed(module: nn.Module) -> int:
-    unpack: Any = getattr(type(module), "weight", None)
-    if not callable(unpack):
-        return 0
-    unpacked: Any = unpack(module)
+    kind: Any = type(module)
+    unpack = _unpacking(kind)
+    unpacked: Any = None if unpack is None else unpack(module)
     return unpacked.numel() if isinstance(unpacked, Tensor) else 0
 
 
+@cache
+def _unpacking(kind: Any) -> Any:
+    """The method that gives a packed weight, where modules of this class have one."""
+    method = getattr(kind, "weight", None)
+    return method if callable(method) else None
+
+
 def _detail(module: nn.Module) -> str:
-    kernel = getattr(module, "kernel_size", None)
+    # Asking a module for what it lacks takes long.
+    own = vars(module)
+    kernel = own.get("kernel_size")
     if kernel is not None:
-        return _join("×".join(map(str, _pair(kernel))), _stride(module))
-    features = (getattr(module, "in_features", None), getattr(module, "out_features", None))
-    if all(isinstance(n, int) for n in features):
-        return f"{features[0]} → {features[1]}"
-    heads = getattr(module, "num_heads", None)
+        return _join("×".join(map(str, _pair(kernel))), _stride(own.get("stride")))
+    given, made = own.get("in_features"), own.get("out_features")
+    if isinstance(given, int) and isinstance(made, int):
+        return f"{given} → {made}"
+    heads = own.get("num_heads")
     return f"{heads} heads" if isinstance(heads, int) else ""
 
 
-def _stride(module: nn.Module) -> str:
-    stride = getattr(module, "stride", None)
+def _stride(stride: Any) -> str:
     if stride is None:
         return ""
     steps = set(_pair(stride))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from types import BuiltinFunctionType, MethodDescriptorType
 from typing import Any
 
@@ -72,4 +72,17 @@ def read_by(name: str, operands: list[Tensor]) -> list[Tensor]:
 
 
 def detail_by(rule: Rule, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-    return detail_of(rule.name, args, kwargs) if rule.name in SHOWN else ""
+    if rule.name not in SHOWN:
+        return ""
+    values = args[1:]
+    for value in values:
+        if type(value) is not int:
+            return detail_of(rule.name, args, kwargs)
+    if kwargs:
+        return detail_of(rule.name, args, kwargs)
+    return _detail_of_numbers(rule.name, values)
+
+
+@lru_cache(maxsize=4096)
+def _detail_of_numbers(name: str, values: tuple[int, ...]) -> str:
+    return detail_of(name, (None, *values), {})

@@ -147,7 +147,7 @@ class Provenance:
         if memory in self._constant_memory:
             self.tag(tensor, None)
             return True
-        self._tags = {key: tag for key, tag in self._tags.items() if tag[0]() is not None}
+        self._forget_dead()
         made = [op for reference, op in self._tags.values() if address(reference()) == memory]
         if made:
             self.tag(tensor, min((op for op in made if op is not None), default=None))
@@ -211,8 +211,12 @@ class Provenance:
         entry = self._histories.get(address(tensor))
         return None if entry is None else entry[1]
 
+    def _forget_dead(self) -> None:
+        for key in [key for key, tag in self._tags.items() if tag[0]() is None]:
+            del self._tags[key]
+
     def _prune(self) -> None:
-        self._tags = {key: tag for key, tag in self._tags.items() if tag[0]() is not None}
+        self._forget_dead()
         for key in [key for key, (weak, _) in self._histories.items() if torch.UntypedStorage._expired(weak)]:
             torch.UntypedStorage._free_weak_ref(self._histories.pop(key)[0])
         self._next_prune = max(_PRUNE_EVERY, 2 * len(self._tags))
