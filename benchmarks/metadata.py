@@ -91,8 +91,8 @@ def chain() -> nn.Module:
 
 
 CASES: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...]]] = {
-    "conv net": (ConvNet, (1, 3, 96, 96)),
-    "12-layer transformer": (lambda: nn.Sequential(*(Block(256, 8) for _ in range(12))), (1, 196, 256)),
+    "conv net": (ConvNet, (1, 3, 144, 144)),
+    "12-layer transformer": (lambda: nn.Sequential(*(Block(384, 6) for _ in range(12))), (1, 196, 384)),
     "LSTM cell, 60 steps": (Loop, (8, 60, 64)),
     "chain of 1,000 modules": (chain, (8, 64)),
     "one module, 20 calls": (Reused, (1, 16, 32, 32)),
