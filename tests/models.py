@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -298,3 +299,10 @@ def nest(depth: int) -> nn.Module:
     for _ in range(depth):
         module = nn.Sequential(module)
     return module
+
+
+def quantised() -> nn.Module:
+    """Linear layers with packed weights, which are no tensors."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # on its way out of torch
+        return torch.ao.quantization.quantize_dynamic(nn.Sequential(linear(), nn.GELU(), linear()).eval(), {nn.Linear})
