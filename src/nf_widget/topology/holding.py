@@ -15,7 +15,7 @@ from ..nested import Nested, leaves, reachable, replace
 from ..records import StageId
 from ..running.hooks import hooked
 from .gifts import Before, Gift, Given, Key, Way, given_out, plainly, version_of
-from .perturb import Memory, duplicate, has_memory, same, shake
+from .perturb import Memory, duplicate, equal_entries, has_memory, same, shake
 
 
 @dataclass(slots=True)
@@ -46,11 +46,8 @@ class Call:
                 return False
             if [path for path, _ in leaves(self.result)] != [path for path, _ in leaves(given.result)]:
                 return True
-            for key, gift in given.gifts.items():
-                now = self.tensor(key)
-                if now is None or not same(now.detach(), gift.value):
-                    return True
-        return False
+            found = ((self.tensor(key), key, gift) for key, gift in given.gifts.items())
+            return not all(now is not None and _agrees(now.detach(), key, gift) for now, key, gift in found)
 
     def shaken(self, given: Given, trial: int) -> None:
         """Before the call: noise on all that it is going to rewrite."""
@@ -158,6 +155,13 @@ def written_since(kept: list[tuple[Tensor, int, Tensor]]) -> bool:
     """Whether anybody has written to their memory."""
     with plainly():
         return any(version_of(t) != version or not same(t.detach(), copy) for t, version, copy in kept)
+
+
+def _agrees(now: Tensor, key: Key, gift: Gift) -> bool:
+    """Whether a gift is the recorded one. What was not given, and is left alone in part, is judged by the rest."""
+    if key.place == "attribute" and gift.where is not None and now.shape == gift.where.shape:
+        return bool((equal_entries(now, gift.value) | ~gift.where).all())
+    return same(now, gift.value)
 
 
 def _set_in_memory(now: Tensor, gift: Gift, way: Way) -> bool:
