@@ -199,7 +199,7 @@ def _axes(count: int) -> Fits:
 
 
 def _flat(m: Sequence[Mirror], _n: Sequence[int]) -> bool:
-    return bool(m[0].taint.flags["C_CONTIGUOUS"]) and m[0].writable
+    return m[0].is_flat and m[0].writable
 
 
 def _stackable(m: Sequence[Mirror], _n: Sequence[int]) -> bool:

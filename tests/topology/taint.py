@@ -23,17 +23,24 @@ Entrywise = Callable[..., Bits]
 class Mirror:
     """`taint` and `stamp` lie in memory that other mirrors may show too; `stamp` is when a cell was last written.
 
-    `over`: (bits, time) of a stage that handed an alias on. It counts for cells not written since.
+    `over`: (bits, time) of a stage that handed an alias on. It counts for cells not written since. `row_major`: torch
+    has the cells in this order too; results of ops may follow the order of their operands.
     """
 
     taint: Bits
     stamp: Bits
     over: tuple[int, int] | None = None
     writable: bool = True
+    row_major: bool = True
 
     @property
     def shape(self) -> tuple[int, ...]:
         return self.taint.shape
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether torch, too, has the cells one after another."""
+        return self.row_major and bool(self.taint.flags["C_CONTIGUOUS"])
 
     def read(self) -> Bits:
         if self.over is None:
@@ -66,10 +73,13 @@ class Machine:
 
     def compute(self, shape: tuple[int, ...], read: Sequence[Mirror], entries: Entrywise | None = None) -> Mirror:
         """A new tensor out of `read`; `entries` says which entries depend on which, else all on all."""
-        return self._fresh(self._result(shape, [m.read() for m in read], entries))
+        row_major = len(shape) < 2 or all(m.is_flat for m in read)
+        return self._fresh(self._result(shape, [m.read() for m in read], entries), row_major=row_major)
 
     def view(self, mirror: Mirror, look: Callable[[Bits], Any], *, writable: bool = True) -> Mirror:
-        shown = Mirror(look(mirror.taint), look(mirror.stamp), mirror.over, mirror.writable and writable)
+        shown = Mirror(
+            look(mirror.taint), look(mirror.stamp), mirror.over, mirror.writable and writable, mirror.row_major
+        )
         if self.stage is not None:
             self.receive([shown])
             shown.over = (self._bit(self.stage), self._tick())
@@ -101,7 +111,7 @@ class Machine:
         self.receive(result)
         over = (self._bit(self.stage), self._tick())
         self.stage = None
-        return [Mirror(m.taint, m.stamp, over, m.writable) for m in result]
+        return [Mirror(m.taint, m.stamp, over, m.writable, m.row_major) for m in result]
 
     def output(self, name: str, mirror: Mirror) -> None:
         self.into[name] = union([mirror.read()])
@@ -123,9 +133,9 @@ class Machine:
             return np.broadcast_to(entries(*arrays), shape).astype(np.int64)
         return np.full(shape, union(arrays), np.int64)
 
-    def _fresh(self, taint: Bits) -> Mirror:
+    def _fresh(self, taint: Bits, *, row_major: bool = True) -> Mirror:
         taint = np.array(taint, dtype=np.int64, order="C", copy=True)
-        return Mirror(taint, np.zeros_like(taint))
+        return Mirror(taint, np.zeros_like(taint), row_major=row_major)
 
     def _bit(self, name: str) -> int:
         return self.bit.setdefault(name, 1 << len(self.bit))
