@@ -10,8 +10,8 @@ import pytest
 from nf_widget import bundle, protocol, stamp
 from nf_widget.errors import BundleError
 
-# Bytes, minified: a notebook that is saved with the widget's state may carry the front end once per model.
-LARGEST = 170_000
+# Bytes: a host sends the script with every widget, and a notebook saved with widget state holds it once per widget.
+LARGEST = 150_000
 
 
 @pytest.fixture(autouse=True)

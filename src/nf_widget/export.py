@@ -14,7 +14,7 @@ from .protocol import Message
 
 _STAND_IN = Path(__file__).parent / "page.js"
 # What the page may do: run what is in it, and show pictures that it makes.
-_POLICY = "default-src 'none'; script-src 'unsafe-inline' data:; style-src 'unsafe-inline'; img-src data: blob:"
+_POLICY = "default-src 'none'; script-src 'unsafe-inline' data: blob:; style-src 'unsafe-inline'; img-src data: blob:"
 _STYLE = (
     "body { margin: 0; padding: 16px; font: 13px/1.4 system-ui, sans-serif; } "
     "@media (prefers-color-scheme: dark) { body { background: #14161a; } }\n"

@@ -47,6 +47,6 @@ const model = {
 
 const { signal } = new AbortController();
 const { default: create } = await import(`data:text/javascript;base64,${page.script}`);
-const widget = create();
+const widget = await create();
 await widget.initialize?.({ model, signal });
 await widget.render({ model, el: document.getElementById("nf"), signal });
