@@ -28,6 +28,8 @@ class Case:
     inferred: Edges = field(default_factory=set)
     # Edges of the law that no intervention can confirm, and why is said beside the case.
     silent: Edges = field(default_factory=set)
+    # The same, and intervention sees that the value arrives.
+    unread: Edges = field(default_factory=set)
 
 
 def two(function: Callable[..., Any], **parts: Any) -> Callable[[], nn.Module]:
@@ -66,5 +68,6 @@ def check(case: Case, untouched: Callable[..., Any]) -> None:
         assert run.edges(stages, evidence="inferred") == case.inferred
         found = run.verified(stages)
         assert set(found.without_influence) == case.silent, found
+        assert set(found.unread) == case.unread, found
         assert not found.unexplained, found
         assert not found.undecided, found

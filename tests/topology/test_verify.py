@@ -64,10 +64,38 @@ def test_the_rewriter_of_a_tensor_is_told_from_its_maker() -> None:
     assert found.unexplained == (("act", "output"),)
 
 
-def test_an_argument_that_is_never_read_is_reported() -> None:
-    model = Do(lambda m, x: m.pick(m.a(x), m.b(x)), a=linear(), b=linear(), pick=Do(lambda _, p, q: p + 1))
+@pytest.mark.parametrize(
+    "pick",
+    [
+        pytest.param(lambda _, p, q: p + 1, id="never looked at"),
+        pytest.param(lambda m, p, q: p + m.table[: q.shape[0]], id="only its shape is read"),
+        pytest.param(lambda _, p, q: p + torch.zeros_like(q), id="a like"),
+        pytest.param(lambda _, p, q: p + 0 * q, id="to no effect"),
+    ],
+)
+def test_an_argument_that_is_not_read_is_received(pick: Callable[..., torch.Tensor]) -> None:
+    part = Do(pick)
+    part.register_buffer("table", torch.ones(3, 4))
+    model = Do(lambda m, x: m.pick(m.a(x), m.b(x)), a=linear(), b=linear(), pick=part)
     found = traced(model, torch.randn(3, 4)).verified(["a", "b", "pick"])
-    assert found.without_influence == (("b", "pick"),)
+    assert found.unread == (("b", "pick"),)
+    assert found.without_influence == ()
+    assert found.ok
+    assert "Received, and not read but for its shape, or to no effect: b -> pick." in str(found)
+
+
+def test_what_is_given_because_of_a_number_is_not_received() -> None:
+    """`a` only chooses which table `pick` is given, so an edge from it is false."""
+    model = Do(
+        lambda m, x: m.pick(m.tables[int(m.a(x).sum() * 1e3) % 7]),
+        a=linear(),
+        pick=Do(lambda _, table: torch.ones(table.shape)),
+    )
+    model.tables = [torch.full((3,), float(i)) for i in range(7)]
+    run = traced(model, torch.randn(3, 4))
+    found = run.verified(["a", "pick"], with_edge(run.graph(["a", "pick"]), "a", "pick"))
+    assert found.without_influence == (("a", "pick"),)
+    assert not found.unread
 
 
 def test_python_values_are_no_unexplained_influence() -> None:
@@ -119,7 +147,7 @@ def test_a_forward_that_raises_under_every_perturbation_is_undecided() -> None:
 
     model = Do(lambda m, x: m.strict(m.ones(x)), ones=Do(lambda _, x: x / x), strict=Do(strict))
     found = traced(model, torch.rand(3, 4) + 1).verified(["ones", "strict"])
-    assert ("input", "ones") in found.without_influence  # x / x is 1 whatever x is
+    assert ("input", "ones") in found.unread  # x / x is 1 whatever x is
     assert found.undecided == (("ones", "strict"),)
 
 

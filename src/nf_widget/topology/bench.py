@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ from ..inputs import Inputs
 from ..nested import Nested, leaves
 from ..records import Selection, StageId, Trace
 from ..running import Conditions, borrowed, run
-from .gifts import Given, Way
+from .gifts import Given, Way, plainly
 from .holding import Call, Forward, lasting, written_since
 from .perturb import duplicate, perturb, same
 from .pyvalues import HeldValues, SeenValues
@@ -101,6 +101,23 @@ class Bench:
         by_value = free.changed - explained - held.changed - held.unknown
         return Outcome(free.changed - by_value, free.sure & held.sure, by_value)
 
+    def given(self, source: StageId, targets: frozenset[StageId], trials: int) -> frozenset[StageId]:
+        """Which of the calls `targets` are given other tensors when `source` is perturbed, whatever they make of it."""
+        given: dict[StageId, dict[str, Tensor]] = {}
+
+        def prepare(stage: StageId, call: Call) -> None:
+            if stage in targets:
+                given[stage] = _copies((call.args, call.kwargs))
+
+        reached: set[StageId] = set()
+        for way in (Way(way.whole, way.apart, values=True) for way in self._ways):
+            self._run(None, None, None, way, prepare)
+            before = dict(given)
+            for trial in range(trials):
+                if self._disturbed(source, trial, way, prepare) is not None:
+                    reached |= {stage for stage, now in given.items() if not _same_leaves(now, before[stage])}
+        return frozenset(reached)
+
     def _influence(self, source: StageId, trial: int, ways: Sequence[Way]) -> Outcome | None:
         """An influence is sure when it is seen in every way of holding, and the source can be perturbed alone."""
         found = [self._changed_by(source, trial, way) for way in ways]
@@ -113,15 +130,22 @@ class Bench:
         return Outcome(frozenset().union(*ran), sure, unknown=unknown)
 
     def _changed_by(self, source: StageId, trial: int, way: Way) -> frozenset[StageId] | None:
+        run = self._disturbed(source, trial, way)
+        return None if run is None else run.changed - {source} - self._unstable_in(way)
+
+    def _disturbed(
+        self, source: StageId, trial: int, way: Way, prepare: Callable[[StageId, Call], None] | None = None
+    ) -> _Run | None:
+        """A run with `source` perturbed. None when it raised, took another path, or there was nothing to perturb."""
         leaf = (self._leaf[source], trial) if source in self._leaf else None
         try:
             perturbed = self._given[source].perturbed(trial, way) if leaf is None else None
             if leaf is None and perturbed is None:
                 return None
-            run = self._run(source, perturbed, leaf, way)
+            run = self._run(source, perturbed, leaf, way, prepare)
         except Exception:  # noqa: BLE001 - perturbed values may break a forward in any way
             return None
-        return run.changed - {source} - self._unstable_in(way) if run.order == self._recorded.order else None
+        return run if run.order == self._recorded.order else None
 
     def _unstable_in(self, way: Way) -> frozenset[StageId]:
         """By chance; because holding took memory apart that is written to later; or because nobody can look."""
@@ -163,7 +187,14 @@ class Bench:
         with suppress(Exception), self._ready() as (args, kwargs, _), forward.watched():
             run(self._model, args, kwargs)
 
-    def _run(self, source: StageId | None, perturbed: Given | None, leaf: tuple[int, int] | None, way: Way) -> _Run:
+    def _run(
+        self,
+        source: StageId | None,
+        perturbed: Given | None,
+        leaf: tuple[int, int] | None,
+        way: Way,
+        prepare: Callable[[StageId, Call], None] | None = None,
+    ) -> _Run:
         """Every stage held, but `source` given out as `perturbed`, or input `leaf[0]` perturbed in trial `leaf[1]`."""
         changed: set[StageId] = set()
 
@@ -174,7 +205,7 @@ class Bench:
                 changed.add(stage)
             return call.put(self._given[stage], way)
 
-        forward = Forward(self._model, self._stages, visit)
+        forward = Forward(self._model, self._stages, visit, prepare=prepare)
         mode = HeldValues(self._seen_values()) if way.values else nullcontext()
         with self._ready() as (args, kwargs, tensors):
             if leaf is not None and not _perturb_leaf(tensors[leaf[0]], leaf[1]):
@@ -210,6 +241,11 @@ class Bench:
 def _perturb_leaf(tensor: Tensor, trial: int) -> bool:
     with torch.no_grad(), torch._C.DisableTorchFunction():
         return perturb([tensor.detach()], trial, [None])
+
+
+def _same_leaves(now: dict[str, Tensor], before: dict[str, Tensor]) -> bool:
+    with plainly():
+        return now.keys() == before.keys() and all(same(now[path], before[path]) for path in now)
 
 
 def _copies(result: Nested) -> dict[str, Tensor]:

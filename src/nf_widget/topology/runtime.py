@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from torch import nn
@@ -93,12 +93,13 @@ class _Walk:
     def edges_into(self, target: StageId, entries: Iterable[OpId], assumed: Iterable[OpId]) -> list[Edge]:
         entries, assumed = list(entries), list(assumed)
         between, crossing = self._back(target, (*entries, *assumed))
+        via = self._via(between, crossing)
         certain = 0
         for op in entries:
             source = self.owner[op]
             certain |= self.seen[op] if source is None else self.bit[source]
         return [
-            self._edge(source, target, between, ops, certain)
+            self._edge(source, target, via[self.bit[source]], ops, certain)
             for source, ops in sorted(crossing.items(), key=lambda item: self.bit[item[0]])
         ]
 
@@ -120,17 +121,29 @@ class _Walk:
                 stack.extend(self.ops[op].parents)
         return sorted(op for op in visited if self.owner[op] is None), crossing
 
-    def _edge(self, source: StageId, target: StageId, between: list[OpId], crossing: list[OpId], certain: int) -> Edge:
-        bit = self.bit[source]
-        via = tuple(op for op in between if self.reach[op] & bit and self.ops[op].name not in _SILENT)
+    def _via(self, between: list[OpId], crossing: Iterable[StageId]) -> dict[int, list[OpId]]:
+        """By the bit of each source: the ops between it and the target, in order. Takes as long as the result is."""
+        found: dict[int, list[OpId]] = {self.bit[source]: [] for source in crossing}
+        mask = sum(found)
+        for op in between:
+            bits = 0 if self.ops[op].name in _SILENT else self.reach[op] & mask
+            while bits:
+                lowest = bits & -bits
+                found[lowest].append(op)
+                bits ^= lowest
+        return found
+
+    def _edge(
+        self, source: StageId, target: StageId, via: Sequence[OpId], crossing: Sequence[OpId], certain: int
+    ) -> Edge:
         last = max(crossing)
         outputs = self.ops[last].outputs
         return Edge(
             source=source,
             target=target,
             kind="main",
-            via=tuple(self.ops[op].name for op in via),
+            via=tuple([self.ops[op].name for op in via]),
             spec=self.specs.get(last) or (outputs[0] if outputs else None),
-            evidence="traced" if certain & bit else "inferred",
-            ops=via,
+            evidence="traced" if certain & self.bit[source] else "inferred",
+            ops=tuple(via),
         )

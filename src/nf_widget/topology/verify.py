@@ -27,6 +27,8 @@ class Verification:
     """What intervention says about the edges of a stage graph. Pairs are (source, target).
 
     `without_influence`: traced edges that carried none in any trial. `unexplained`: influences that no edge explains.
+    `unread`: traced edges whose target was given another value in a trial, and computed the same. What a stage receives
+    makes an edge; that it reads no more of it than the shape, or nothing, is worth saying, and no fault.
     `undecided`: edges, or influences, that could not be tested: every trial raised, nothing could be perturbed, or the
     target does not compute the same twice, or the memory that a stage passes on is written to later, so that there is
     no one way of holding it. `unconfirmed`: inferred edges that carried no influence; they are
@@ -41,10 +43,11 @@ class Verification:
     undecided: tuple[Pair, ...] = ()
     unconfirmed: tuple[Pair, ...] = ()
     by_value: tuple[Pair, ...] = ()
+    unread: tuple[Pair, ...] = ()
 
     @property
     def ok(self) -> bool:
-        """No edge without influence, and no influence without an edge."""
+        """No edge without influence, but those of values that are received, and no influence without an edge."""
         return not self.without_influence and not self.unexplained
 
     def __str__(self) -> str:
@@ -52,6 +55,7 @@ class Verification:
         for title, pairs in (
             ("Edges that carried no influence", self.without_influence),
             ("Influences that no edge explains", self.unexplained),
+            ("Received, and not read but for its shape, or to no effect", self.unread),
             ("Inferred edges that carried no influence", self.unconfirmed),
             ("Influences by Python values or branches alone, which make no edge", self.by_value),
             ("Could not be tested", self.undecided),
@@ -86,6 +90,8 @@ def verify(  # noqa: PLR0917 - what a flow owns, in the order in which it was ma
         explained = frozenset(target for begin, target in edges if begin == source) | verdicts.unstable
         for trial in range(trials):
             verdicts.add(source, bench.trial(source, trial, explained))
+    for source, targets in verdicts.silent().items():
+        verdicts.unread |= {(source, target) for target in bench.given(source, targets, trials)}
     return verdicts.verification(trials)
 
 
@@ -99,6 +105,7 @@ class _Verdicts:
     sure: set[Pair] = field(default_factory=set)
     by_value: set[Pair] = field(default_factory=set)
     tried: set[StageId] = field(default_factory=set)
+    unread: set[Pair] = field(default_factory=set)
 
     def add(self, source: StageId, outcome: Outcome | None) -> None:
         if outcome is not None:
@@ -107,22 +114,32 @@ class _Verdicts:
             self.sure |= {(source, target) for target in outcome.sure}
             self.by_value |= {(source, target) for target in outcome.by_value}
 
+    def silent(self) -> dict[StageId, frozenset[StageId]]:
+        """The targets of each source's traced edges that carried no influence, though they could be tested."""
+        found: dict[StageId, frozenset[StageId]] = {}
+        for source, target in self.edges - self.changed - self.inferred - self._unjudged():
+            found[source] = found.get(source, frozenset()) | {target}
+        return found
+
     def verification(self, trials: int) -> Verification:
-        changed = self.changed
+        changed, unjudged = self.changed, self._unjudged()
         silent = self.edges - changed
-        unjudged = {
-            (source, target)
-            for source, target in silent - self.inferred
-            if self.entangled or source not in self.tried or target in self.unstable
-        }
         extra = changed - self.edges
         return Verification(
             edges=len(self.edges),
             confirmed=len(self.edges & changed),
             trials=trials,
-            without_influence=tuple(sorted(silent - self.inferred - unjudged)),
+            without_influence=tuple(sorted(silent - self.inferred - unjudged - self.unread)),
             unexplained=tuple(sorted(extra & self.sure)),
             undecided=tuple(sorted(unjudged | (extra - self.sure))),
             unconfirmed=tuple(sorted(silent & self.inferred)),
             by_value=tuple(sorted(self.by_value - changed - self.edges)),
+            unread=tuple(sorted(self.unread)),
         )
+
+    def _unjudged(self) -> set[Pair]:
+        return {
+            (source, target)
+            for source, target in self.edges - self.changed - self.inferred
+            if self.entangled or source not in self.tried or target in self.unstable
+        }
