@@ -17,6 +17,8 @@ import numpy as np
 from nf_widget import protocol
 from nf_widget.records import (
     Axes,
+    Box,
+    Boxes,
     CallId,
     ClassEntry,
     Classes,
@@ -26,6 +28,7 @@ from nf_widget.records import (
     Group,
     Histogram,
     Leaf,
+    Mask,
     ModuleCall,
     Note,
     Nothing,
@@ -127,6 +130,7 @@ def enc():
         Summary("0", spec(1, 3, 2, 2), IMAGE, maps, SIGNED, histogram, ranking),
         Summary("1", spec(1, 3000), VECTOR, strip, POSITIVE, None, None),
         Summary("2", spec(1, 0), VECTOR, Nothing("empty: 1×0"), None, None, None),
+        Summary("3", spec(1, 3000), VECTOR, strip, POSITIVE, None, None, scale=(-4.0, 4.0), reference=7),
     ]
 
 
@@ -147,6 +151,11 @@ def volume():
 def overview():
     photo = Photo(np.arange(18, dtype=np.uint8).reshape(2, 3, 3), (4, 6), pooled=True)
     classes = Classes((ClassEntry(285, "Egyptian cat", 0.75), ClassEntry(281, "tabby", NAN)), 1000, "softmax")
+    entries = (ClassEntry(2, "cat", 0.5), ClassEntry(0, "background", 0.25))
+    codes = np.asarray([[0, 0, 1], [0, 255, 1]], np.uint8)
+    mask = Mask(codes, entries, (4, 6), pooled=True, count=3, how="argmax of 3 channels", background=0, over="x")
+    found = (Box(0.25, 0.0, 0.75, 0.5, "cat", 0.875), Box(0.0, 0.0, 1.0, 1.0, "", None))
+    boxes = Boxes(found, 7, (4, 6), over="x")
     stages = {
         "input": [Summary("", spec(1, 3, 4, 6), IMAGE, photo, None, None, None)],
         "enc": enc(),
@@ -157,6 +166,8 @@ def overview():
             Summary("1", spec(dtype="int64"), SCALAR, Scalar(7.0, "7"), POSITIVE, None, None),
         ],
         "output": [Summary("", spec(1, 1000), VECTOR, classes, SIGNED, None, None)],
+        "mask": [Summary("", spec(1, 3, 4, 6), IMAGE, mask, SIGNED, None, None)],
+        "boxes": [Summary("", spec(7, 4), TOKENS, boxes, SIGNED, None, None)],
         "idle": [],
     }
     return protocol.encode_overview({StageId(name): found for name, found in stages.items()}, frame=2, sample=1)
@@ -188,6 +199,7 @@ REQUESTS = (
     Request("k0", 2, 1, StageId("enc"), "0", 2, None, (0, 8, 16, 24), (8, 8)),
     Request("k1", 0, 0, StageId("volume"), "", 1, (2, 5)),
     Request("k2", 0, 0, StageId("block"), ""),
+    Request("k3", 3, 0, StageId("block"), "", reference=1),
 )
 
 
@@ -202,10 +214,17 @@ def wanted():
                 "slice": None if r.slice is None else list(r.slice),
                 "region": None if r.region is None else list(r.region),
                 "size": None if r.size is None else list(r.size),
+                "reference": r.reference,
             }
             for r in REQUESTS
         ],
     }  # fmt: skip
+
+
+def thumbnails():
+    """Of 65 × 3 pixels, more than a thumbnail has: pairs are joined, and the last row stands alone."""
+    photo = Photo(np.arange(65 * 3 * 3, dtype=np.uint16).reshape(65, 3, 3).astype(np.uint8), (65, 3), pooled=False)
+    return protocol.encode_thumbnails({0: photo, 12: photo}, sample=1)
 
 
 def status():
@@ -218,7 +237,8 @@ MESSAGES = {
     "graph": (graph, "Every kind of stage, edge, group and note, and a forward that raised."),
     "overview": (overview, "Every kind of picture, signed and unsigned scales, and values that are not finite."),
     "tiles": (tiles, "Every dtype of a tile, and one that is not there."),
-    "wanted": (wanted, "A channel's region made small, a slice of a volume, and a whole plane."),
+    "wanted": (wanted, "A channel's region made small, a slice of a volume, a whole plane, and a difference."),
+    "thumbnails": (thumbnails, "Small pictures of the inputs of two frames."),
     "status": (status, "An error while something runs."),
     "options": (protocol.default_options, "The options as they start."),
 }

@@ -13,15 +13,21 @@ PACKAGE = Path(nf_widget.__file__).parent
 # A layer may import the layers named here, and itself.
 EVERYONE = {"records", "errors", "nested", "naming", "functions", "_version"}
 ALLOWED = {
-    "widget": {"session", "flow", "passes", "protocol", "export", "bundle", "mainthread", "options"},
-    "session": {"flow", "frames", "inputs", "options", "running"},
+    "widget": {
+        "session", "flow", "protocol", "differences", "export", "planes", "bundle", "idle", "mainthread", "options",
+    },
+    "differences": {"flow", "colours"},
+    "idle": {"flow"},
+    "planes": {"flow", "passes", "export"},
+    "session": {"flow", "frames", "inputs", "meaning", "options", "running"},
     "flow": {
         "cache", "cuts", "frames", "pins", "inputs", "options", "passes", "recording", "running", "table", "topology",
     },
     "cuts": {"inputs", "interpret", "options", "recording", "selection", "topology", "warned"},
-    "passes": {"colours", "capture", "interpret", "inputs", "options", "recording", "sites"},
+    "passes": {"colours", "capture", "interpret", "inputs", "meaning", "options", "recording", "sites"},
+    "meaning": {"inputs", "interpret", "options"},
     "recording": {"tracing", "inputs", "running", "options", "sites"},
-    "options": {"running", "topology"},
+    "options": {"interpret", "running", "topology"},
     "tracing": {"running", "inputs"},
     "topology": {"running", "inputs"},
     "capture": {"running", "inputs"},
@@ -35,8 +41,9 @@ ALLOWED = {
     "table": set(),
     "warned": set(),
     "cache": set(),
-    "protocol": {"wire", "colours"},
+    "protocol": {"wire", "colours", "pictures"},
     "colours": set(),
+    "pictures": set(),
     "wire": set(),
     "mainthread": set(),
     "export": {"protocol"},

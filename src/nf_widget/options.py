@@ -10,6 +10,7 @@ from typing import Any, Literal, TypedDict, get_args
 import torch
 
 from .errors import OptionError
+from .interpret.classes import Names
 from .records import ModuleCall
 from .running import TrainingMode
 from .topology import TopologyOption
@@ -28,7 +29,7 @@ class Options:
     labels: Mapping[str, str] = field(default_factory=dict)
     topology: TopologyOption = "auto"
     sample: int = 0
-    class_names: Sequence[str] | None = None
+    class_names: Names | None = None
     output_types: str | Mapping[str, str] | None = None
     axes: Mapping[str, str] = field(default_factory=dict)
     capture_device: str | torch.device = "cpu"
@@ -67,7 +68,7 @@ class OptionWords(TypedDict, total=False):
     labels: Mapping[str, str]
     topology: TopologyOption
     sample: int
-    class_names: Sequence[str] | None
+    class_names: Names | None
     output_types: str | Mapping[str, str] | None
     axes: Mapping[str, str]
     capture_device: str | torch.device

@@ -24,8 +24,7 @@ from .colours import colour_range
 from .errors import StageError
 from .inputs import Inputs
 from .interpret.axes import infer, parse
-from .interpret.outputs import interpret, photo
-from .interpret.tokens import labels_of, with_labels
+from .meaning import Reader
 from .nested import leaves, reachable
 from .options import Options
 from .recording import Recorded
@@ -46,7 +45,6 @@ from .sites import MOST, Site, sites_of
 
 # A stage that gives out a whole cache of tensors shows the first ones; the rest is there on demand.
 _SHOWN_LEAVES = 8
-_COLOURS = 3
 _IMAGE_DIMS, _FEW_CHANNELS = 4, 16
 _VALUES = ("float32", "float16", "bfloat16", "float64", "uint8")
 
@@ -131,6 +129,8 @@ def capture_stages(
 def summarise_kept(kept: Sequence[tuple[Wish, Kept]], inputs: Inputs, recorded: Recorded, options: Options) -> None:
     """Fills wishes for summaries from what an earlier pass on the same inputs kept, without running the model."""
     taker = _Taker(options, recorded.trace, inputs)
+    given = [(wish.stage.path, found) for wish, each in kept if wish.stage.kind == "output" for found in each.values()]
+    taker.reader.outputs = {path: found for path, found in given if isinstance(found, Tensor)}
     for wish, leaves_of_stage in kept:
         taker.summarise(wish, [(path, found) for path, found in leaves_of_stage.items() if isinstance(found, Tensor)])
 
@@ -210,7 +210,7 @@ class _Taker:
     def __init__(self, options: Options, trace: Trace, inputs: Inputs) -> None:
         self._options = options
         self._trace = trace
-        self._inputs = inputs
+        self.reader = Reader(options, trace, inputs)
         self._device = torch.device(options.capture_device)
 
     def take(self, wish: Wish, found: Sequence[tuple[str, Tensor]]) -> None:
@@ -225,7 +225,7 @@ class _Taker:
             pin = wish.pins.get(path)
             channels = None if pin is None else shown_channels(pin)
             summary = reduce(tensor, axes, leaf=path, sample=wish.sample, pinned=channels)
-            wish.summaries.append(self._with_meaning(wish, tensor, pinned_to(pin, summary)))
+            wish.summaries.append(self.reader.read(wish.stage, tensor, pinned_to(pin, summary), wish.sample))
 
     def _keep(self, wish: Wish, found: Sequence[tuple[str, Tensor]]) -> None:
         try:
@@ -248,40 +248,6 @@ class _Taker:
             wish.kept[leaf] = kept_copy(weights, self._device)
         else:
             wish.attention.append(summarise(weights, leaf=leaf, sample=wish.sample))
-
-    def _with_meaning(self, wish: Wish, tensor: Tensor, summary: Summary) -> Summary:
-        if isinstance(summary.picture, Nothing):
-            return summary
-        if wish.stage.kind == "input":
-            picture: Any = photo(tensor, summary.axes, sample=wish.sample)
-        elif wish.stage.kind == "output":
-            picture = interpret(
-                tensor,
-                summary.axes,
-                class_names=self._options.class_names,
-                output_type=_output_type(self._options, wish.stage),
-                sample=wish.sample,
-            )
-            if picture is None and self._is_like_an_input(summary):
-                picture = photo(tensor, summary.axes, sample=wish.sample)
-        else:
-            picture = None
-        if picture is None:
-            labels = labels_of(self._options.token_labels, self._inputs.tokens(wish.sample), wish.sample)
-            picture = with_labels(summary.picture, summary.axes, summary.statistics, labels) if labels else None
-        return summary if picture is None else replace(summary, picture=picture)
-
-    def _is_like_an_input(self, summary: Summary) -> bool:
-        """A colour image of an input's very shape: a picture was made of a picture."""
-        shape = summary.spec.shape
-        colours = summary.axes.kind == "image" and shape[summary.axes.names.index("channel")] == _COLOURS
-        return colours and any(leaf.spec.shape == shape for leaf in self._trace.inputs)
-
-
-def _output_type(options: Options, stage: Stage) -> str | None:
-    if options.output_types is None or isinstance(options.output_types, str):
-        return options.output_types
-    return options.output_types.get(stage.path, options.output_types.get(str(stage.id)))
 
 
 def _copy(tensor: Tensor, device: torch.device) -> Tensor:
@@ -323,6 +289,7 @@ def _input_taker(given: list[Wish], taker: _Taker, inputs: Inputs) -> Callable[[
 def _output_taker(results: list[Wish], taker: _Taker) -> Callable[[Any], None]:
     def take(result: Any) -> None:
         found = dict(leaves(result))
+        taker.reader.outputs = found
         for wish in results:
             if wish.stage.path in found:
                 taker.take(wish, [("", found[wish.stage.path])])

@@ -6,26 +6,19 @@ way, what the front end sends is checked in `wire.py`.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from .colours import colour_range
 from .errors import MessageError
+from .pictures import Message, number, picture_message
 from .records import (
-    Classes,
     Edge,
     Failure,
-    FeatureMaps,
-    Floats,
     Leaf,
-    Nothing,
     Photo,
-    Picture,
-    Scalar,
     Stage,
     StageGraph,
     StageId,
@@ -33,10 +26,7 @@ from .records import (
     Summary,
     TensorSpec,
     Tile,
-    TokenStrip,
     Trace,
-    VectorStrip,
-    VolumeSlices,
 )
 from .wire import decode_wanted
 
@@ -49,17 +39,17 @@ __all__ = [
     "encode_graph",
     "encode_overview",
     "encode_status",
+    "encode_thumbnails",
     "encode_tiles",
 ]
 
 VERSION: Final = 1
 
-Message = dict[str, Any]
 State = Literal["idle", "busy", "waiting", "error", "stale"]
 
 _RANKED = 4096
-# Codes 0 to 254 are values, 255 is "not finite".
-_STEPS, _NOT_FINITE = 254, 255
+# Pixels along the longer edge of a picture of an input beside the slider.
+_THUMBNAIL = 64
 _TILE_DTYPES = ("float16", "float32", "float64", "int32", "uint8")
 
 
@@ -72,7 +62,7 @@ def encode_graph(graph: StageGraph, trace: Trace, *, trace_id: str, device: str,
             "name": trace.model_name,
             "parameters": trace.parameter_count,
             "device": device,
-            "forward_ms": _number(forward_ms),
+            "forward_ms": number(forward_ms),
         },
         "topology": graph.topology,
         "stages": [_stage(stage) for stage in graph.stages],
@@ -99,6 +89,23 @@ def encode_overview(summaries: Mapping[StageId, Sequence[Summary]], frame: int, 
 def encode_tiles(tiles: Iterable[Tile], seq: int) -> Message:
     """The `tiles` trait: answers, and the newest `wanted.seq` that was seen. Raises `MessageError` for other dtypes."""
     return {"seq": seq, "tiles": [_tile(tile) for tile in tiles]}
+
+
+def encode_thumbnails(photos: Mapping[int, Photo], sample: int) -> Message:
+    """The `thumbnails` trait: by frame, a small picture of what goes in."""
+    shown = {str(frame): picture_message(_shrunk(photo), (0.0, 1.0)) for frame, photo in photos.items()}
+    return {"sample": sample, "frames": shown}
+
+
+def _shrunk(photo: Photo) -> Photo:
+    """Means over squares of pixels, so that the longer edge has no more than `_THUMBNAIL`."""
+    step = -(-max(photo.values.shape[:2]) // _THUMBNAIL)
+    means = photo.values.astype(np.float64)
+    for axis in (0, 1):
+        starts = np.arange(0, means.shape[axis], step)
+        counts = np.diff([*starts, means.shape[axis]]).reshape(-1, *(1,) * (2 - axis))
+        means = np.add.reduceat(means, starts, axis) / counts
+    return Photo(means.round().astype(np.uint8), photo.size, pooled=True)
 
 
 def encode_status(
@@ -177,6 +184,7 @@ def _failure(failure: Failure, trace: Trace) -> Message:
 
 def _summary(summary: Summary) -> Message:
     statistics, histogram, ranking = summary.statistics, summary.histogram, summary.ranking
+    scale = summary.scale or colour_range(statistics)
     return {
         "leaf": summary.leaf,
         "shape": list(summary.spec.shape),
@@ -184,7 +192,9 @@ def _summary(summary: Summary) -> Message:
         "axes": list(summary.axes.names),
         "axes_kind": summary.axes.kind,
         "axes_reason": summary.axes.reason,
-        "picture": _picture(summary.picture, summary.scale or colour_range(statistics)),
+        "picture": picture_message(summary.picture, scale),
+        "scale": list(scale),
+        "reference": summary.reference,
         "statistics": None if statistics is None else _statistics(statistics),
         "histogram": None
         if histogram is None
@@ -204,81 +214,17 @@ def _summary(summary: Summary) -> Message:
 def _statistics(statistics: Statistics) -> Message:
     return {
         "count": statistics.count,
-        "min": _number(statistics.minimum),
-        "max": _number(statistics.maximum),
-        "mean": _number(statistics.mean),
-        "std": _number(statistics.std),
+        "min": number(statistics.minimum),
+        "max": number(statistics.maximum),
+        "mean": number(statistics.mean),
+        "std": number(statistics.std),
         "zeros": statistics.zeros,
         "negatives": statistics.negatives,
         "nan": statistics.nan,
         "inf": statistics.inf,
-        "p1": _number(statistics.low),
-        "p99": _number(statistics.high),
+        "p1": number(statistics.low),
+        "p99": number(statistics.high),
     }
-
-
-def _picture(picture: Picture, scale: tuple[float, float]) -> Message:
-    match picture:
-        case FeatureMaps():
-            rest = {**_maps(picture, scale), "size": list(picture.size), "pooled": picture.pooled}
-        case Photo():
-            rows, columns, _ = picture.values.shape
-            size = {"rows": rows, "columns": columns, "size": list(picture.size), "pooled": picture.pooled}
-            rest = {**size, "codes": picture.values.tobytes()}
-        case VectorStrip():
-            size = {"length": len(picture.values), "size": picture.size, "pooled": picture.pooled}
-            rest = {**size, **_codes(picture.values, scale)}
-        case TokenStrip():
-            rest = _tokens(picture, scale)
-        case VolumeSlices():
-            rest = _volume(picture, scale)
-        case Scalar():
-            rest = {"value": _number(picture.value), "text": picture.text}
-        case Classes():
-            entries = [{"index": e.index, "name": e.name, "value": _number(e.value)} for e in picture.entries]
-            rest = {"entries": entries, "count": picture.count, "scale": picture.scale}
-        case Nothing():
-            rest = {"reason": picture.reason}
-    return {"kind": picture.kind, **rest}
-
-
-def _maps(maps: FeatureMaps, scale: tuple[float, float]) -> Message:
-    _, rows, columns = maps.values.shape
-    return {"channels": list(maps.channels), "rows": rows, "columns": columns, **_codes(maps.values, scale)}
-
-
-def _tokens(strip: TokenStrip, scale: tuple[float, float]) -> Message:
-    rows, columns = strip.values.shape
-    return {
-        "rows": rows,
-        "columns": columns,
-        "size": list(strip.size),
-        "pooled": strip.pooled,
-        "grid": None if strip.grid is None else list(strip.grid),
-        "special": strip.special,
-        "labels": list(strip.labels),
-        "maps": None if strip.maps is None else _maps(strip.maps, scale),
-        **_codes(strip.values, scale),
-    }
-
-
-def _volume(volume: VolumeSlices, scale: tuple[float, float]) -> Message:
-    planes = [
-        {"axis": plane.axis, "index": plane.index, "rows": plane.values.shape[0], "columns": plane.values.shape[1]}
-        for plane in volume.planes
-    ]
-    values = np.concatenate([plane.values.ravel() for plane in volume.planes])
-    size = {"size": list(volume.size), "pooled": volume.pooled}
-    return {"channel": volume.channel, **size, "planes": planes, **_codes(values, scale)}
-
-
-def _codes(values: Floats, scale: tuple[float, float]) -> Message:
-    low, high = scale
-    finite = np.isfinite(values)
-    numbers = np.clip(np.where(finite, values, 0.0).astype(np.float64), low, high)
-    steps = np.rint((numbers - low) / (high - low) * _STEPS)
-    codes: npt.NDArray[np.uint8] = np.where(finite, steps, _NOT_FINITE).astype(np.uint8)
-    return {"low": low, "high": high, "codes": codes.tobytes()}
 
 
 def _tile(tile: Tile) -> Message:
@@ -291,14 +237,10 @@ def _tile(tile: Tile) -> Message:
         "rows": rows,
         "columns": columns,
         "dtype": dtype.name,
-        "low": _number(tile.low),
-        "high": _number(tile.high),
-        "mean": _number(tile.mean),
+        "low": number(tile.low),
+        "high": number(tile.high),
+        "mean": number(tile.mean),
         "exact": tile.exact,
         "error": tile.error,
         "data": tile.data.astype(dtype.newbyteorder("<"), copy=False).tobytes(),
     }
-
-
-def _number(value: float | None) -> float | None:
-    return None if value is None or not math.isfinite(value) else float(value)

@@ -11,6 +11,7 @@ from .errors import InputError
 from .flow import Flow
 from .frames import frames_of, single
 from .inputs import check_model
+from .meaning import configured
 from .nested import Nested
 from .options import Options
 from .running import runnable
@@ -41,9 +42,11 @@ def trace(
 
     Options: `layers` (names, `"name#k"`, `"re:..."`, `"type:..."`, a predicate on `ModuleCall`, or `"leaves"`),
     `exclude`, `max_stages` (12), `labels`, `topology` (`"auto"`, `"runtime"`, `"fx"`, `"sequential"`), `sample` (0),
-    `class_names`, `output_types`, `axes` ({stage: `"bchw"`}), `capture_device` (`"cpu"`), `capture_budget` (bytes),
-    `attention` (True), `token_labels` (the strings of the tokens, or a list of them for each sample), `training`
-    (`"eval"`, `"keep"`), `errors` (`"raise"`, `"show"`).
+    `class_names` (a list, a mapping from index to name, or a tokenizer), `output_types` (`"logits"`, `"probabilities"`,
+    `"log-probabilities"`, `"multilabel"`, `"mask"`, `"boxes"`, `"next-token"`, `"value"`, `"embedding"`, `"raw"`, for
+    all outputs or as {output: type}), `axes` ({stage: `"bchw"`}), `capture_device` (`"cpu"`), `capture_budget`
+    (bytes), `attention` (True), `token_labels` (the strings of the tokens, or a list of them for each sample),
+    `training` (`"eval"`, `"keep"`), `errors` (`"raise"`, `"show"`).
 
     Parameters, buffers, flags, hooks, random generators and inputs are afterwards as they were.
     Raises `ModelError`, `InputError`, `LayerError`, `OptionError`, and whatever the model raises.
@@ -57,4 +60,4 @@ def trace(
             "No input: pass what the model's forward takes as x, keywords as kwargs, or several as frames."
         )
     sequence = single(x) if frames is None else frames_of(frames, frame_count, frame_labels)
-    return Flow(runnable(model), sequence, dict(kwargs or {}), settings)
+    return Flow(runnable(model), sequence, dict(kwargs or {}), configured(settings, model))

@@ -1,212 +1,166 @@
-"""What a model takes in and gives out, as a person knows it: a photograph, the likeliest classes."""
+"""What a model's output means: classes, a mask, boxes, the next token, values, an embedding; else raw values.
+
+Only what is known is said: values that sum to 1, names that are as many as the classes, a head's or an output's name,
+the configuration of a Hugging Face model, a map of the input's size; or what the user says.
+"""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
-import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
-from torch.nn import functional
 
 from ..errors import OptionError
-from ..records import Axes, ClassEntry, Classes, Photo
+from ..records import Axes, Picture, Scalar
+from . import boxes as detection
+from .classes import SCALES, Names, classes, names_for, values_of
+from .masks import Scores, few_classes, is_share, mask, scores_of
+from .samples import of_sample, readable
 
-Names = Sequence[str] | Mapping[int, str] | Mapping[str, str]
-Doubles = npt.NDArray[np.float64]
+OUTPUT_TYPES = (*SCALES, "mask", "boxes", "next-token", "value", "embedding", "raw")
 
-OUTPUT_TYPES = ("logits", "probabilities", "log-probabilities", "multilabel", "raw")
-
-_ENTRIES = 8
-_EDGE = 160
-# What float16 leaves of a sum of many probabilities.
-_SUM_TOLERANCE = 1e-2
-_IMAGENET = np.asarray([[0.485, 0.456, 0.406], [0.229, 0.224, 0.225]])
-# Interpolation goes a little beyond the range of an image.
-_SLACK = 0.02
-_MOSTLY = 0.8
-# Numbers up to 255 mean brightness only where some are far above 1.
-_BYTES_FROM = 32.0
+_SEGMENTS = re.compile("Segment|DeepLab|^L?R?A?S?PP$|^FCN|U[nN][eE][tT]|SegFormer|Segformer|VNet|SegResNet")
+_SEGMENTED = ("", "out", "aux", "logits", "0")
+_PREDICTS = re.compile("ForCausalLM|LMHead|ForMaskedLM|ForConditionalGeneration")
+# Of each token, or of two ends of a span: what the last one says is not what the output says.
+_EACH_TOKEN = re.compile("ForTokenClassification|ForQuestionAnswering|ObjectDetection")
+_EMBEDS = re.compile(r"embeds?\b|embeddings?\b|pooler_output|pooled_output")
 
 
-def interpret(
-    tensor: Tensor,
-    axes: Axes,
-    *,
-    class_names: Names | None = None,
-    output_type: str | None = None,
-    sample: int = 0,
-) -> Classes | None:
-    """The likeliest classes, when that is what the output means; else None: it is shown as raw values.
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What is known around an output: its `path`, the `model`'s class, the names of classes, what the user `said`,
+    the size of the `image` (or volume) that went in and the path of that input (`over`), the `position` of the token
+    whose prediction counts, and all `leaves` that the model gave out."""
 
-    It is when `output_type` says so, when the values are probabilities or their logarithms, or when there are as
-    many `class_names` (a list, or a Hugging Face `id2label`) as entries along the last dimension. Of a token
-    sequence, the last token's. Raises `OptionError` for an unknown `output_type`.
-    """
-    if output_type is not None and output_type not in OUTPUT_TYPES:
-        raise OptionError(f"output type {output_type!r} is not known: use {', '.join(OUTPUT_TYPES)}, or None.")
-    if output_type == "raw":
-        return None
-    scores = _scores(tensor, axes, sample)
-    if scores is None or not np.isfinite(scores.max()):  # masked classes, at -Inf, are all right
-        return None
-    names = _fitting(class_names, len(scores))
-    if names is not None and len(names) == 2 and len(scores) == 1:
-        return _binary(float(scores[0]), names, output_type)
-    scale = output_type or _told_by(scores) or ("logits" if names is not None else None)
-    if scale is None or len(scores) < 2:
-        return None
-    values, word = _probabilities(scores, scale)
-    if axes.kind == "tokens":
-        word = f"{word}, last token"
-    best = np.argsort(-values, kind="stable")[:_ENTRIES]
-    entries = tuple(ClassEntry(int(i), names[i] if names else f"class {i}", float(values[i])) for i in best)
-    return Classes(entries, len(scores), word)
+    path: str = ""
+    model: str = ""
+    names: Names | None = None
+    said: str | None = None
+    image: tuple[int, ...] | None = None
+    channels: int | None = None
+    over: str = ""
+    position: int | None = None
+    leaves: Mapping[str, Tensor] = field(default_factory=dict)
 
 
-def photo(tensor: Tensor, axes: Axes, *, sample: int = 0) -> Photo | None:
-    """An image input of 1 or 3 channels as a person knows it, at most 160 px an edge; None for any other tensor.
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """In words, and as a picture, None where the values' own picture says it all."""
 
-    Values in 0 to 1 or in 0 to 255 are taken as they are, and so are those that noise carried a little beyond 0 and 1;
-    otherwise ImageNet's mean and standard deviation are undone where that lands in 0 to 1, then a range of -1 to 1,
-    and what remains is scaled from its least to its most.
-    """
+    words: str
+    picture: Picture | None = None
+
+
+Found = Meaning | None
+
+
+def meaning(tensor: Tensor, axes: Axes, around: Around, sample: int = 0) -> Meaning:
+    """What one sample of an output means. Raises `OptionError` for an unknown type of output."""
+    said = around.said
+    if said is not None and said not in OUTPUT_TYPES:
+        raise OptionError(f"output type {said!r} is not known: use {', '.join(OUTPUT_TYPES)}, or None.")
+    ways: tuple[Way, ...] = _ALL if said is None else _SAID.get(said, (_as_classes, _as_mask))
     with torch.no_grad(), torch._C.DisableTorchFunction():
-        image = _image(tensor.detach(), axes, sample)
-        if image is None:
-            return None
-        size = (image.shape[1], image.shape[2])
-        scale = min(1.0, _EDGE / max(size))
-        rows, columns = (max(1, round(length * scale)) for length in size)
-        low, high = _range(image)
-        if not all(map(math.isfinite, (*low, *high))):
-            return None
-        whole = tensor.dtype == torch.uint8
-        small = functional.adaptive_avg_pool2d(image, (rows, columns)).permute(1, 2, 0).double().cpu().numpy()
-    shown = _brightness(small, low, high, whole=whole)
-    values = np.rint(np.clip(np.nan_to_num(shown), 0, 1) * 255).astype(np.uint8)
-    return Photo(np.broadcast_to(values, (rows, columns, 3)).copy(), size, (rows, columns) != size)
+        for way in ways:
+            found = way(tensor.detach(), axes, around, sample)
+            if found is not None:
+                return found
+    return Meaning("raw values")
 
 
-def _scores(tensor: Tensor, axes: Axes, sample: int) -> Doubles | None:
-    """`[class]` of one sample, None where the output is no vector of real numbers."""
-    if tensor.is_meta or tensor.is_nested or tensor.layout != torch.strided or not tensor.is_floating_point():
+Way = Callable[[Tensor, Axes, Around, int], Found]
+
+
+def _as_boxes(_: Tensor, __: Axes, around: Around, sample: int) -> Found:
+    key = around.path.rpartition(".")[2]
+    if key not in detection.KEYS and around.said != "boxes":
         return None
-    if len(axes.names) != tensor.ndim or tensor.numel() == 0 or axes.kind not in {"vector", "tokens"}:
+    image = (around.image[0], around.image[1]) if around.image is not None and len(around.image) == 2 else None
+    found = detection.boxes(
+        around.path, around.leaves, image=image, names=around.names, sample=sample, over=around.over
+    )
+    return None if found is None else Meaning("boxes", found)
+
+
+def _as_mask(tensor: Tensor, axes: Axes, around: Around, sample: int) -> Found:
+    scores = scores_of(tensor, axes, sample)
+    if scores is None or not (around.said in {"mask", *SCALES} or _is_mask(scores, around)):
         return None
-    with torch.no_grad(), torch._C.DisableTorchFunction():
-        one = _one(tensor.detach(), axes, sample)
-        if one is None:
-            return None
-        if axes.kind == "tokens":
-            if axes.names[-1] != "feature" or one.ndim != 2:
-                return None
-            one = one[-1]
-        found: Doubles = one.flatten().double().cpu().numpy()
-        return found
+    found = mask(scores, names=around.names, over=around.over)
+    return None if found is None else Meaning("mask", found)
 
 
-def _one(tensor: Tensor, axes: Axes, sample: int) -> Tensor | None:
-    if "batch" not in axes.names:
-        return tensor
-    axis = axes.names.index("batch")
-    size = tensor.shape[axis]
-    if size > 1 and not 0 <= sample < size:
+def _is_mask(scores: Scores, around: Around) -> bool:
+    channels, whole = len(scores.values), not scores.values.is_floating_point()
+    size = tuple(scores.values.shape[4 - len(around.image) :]) if around.image is not None else None
+    if whole:
+        return few_classes(scores)
+    if names_for(around.names, max(2, channels)) is not None:
+        return True
+    if channels < 2:
+        return False
+    if is_share(scores):
+        return True
+    named = _SEGMENTS.search(around.model) is not None and around.path in _SEGMENTED
+    return named and size == around.image and channels != around.channels
+
+
+def _as_next_token(tensor: Tensor, axes: Axes, around: Around, sample: int) -> Found:
+    told = around.said == "next-token"
+    predicts = _PREDICTS.search(around.model) is not None and around.path in {"", "logits", "0"}
+    if axes.kind != "tokens" or not (told or predicts):
         return None
-    return tensor.select(axis, sample if size > 1 else 0)
+    found = classes(tensor, axes, class_names=around.names, scale="logits", sample=sample, position=around.position)
+    word = "masked token" if "Masked" in around.model else "next token"
+    return None if found is None else Meaning(word, found)
 
 
-def _fitting(names: Names | None, count: int) -> list[str] | None:
-    """Names in the order of the classes, None where they do not fit."""
-    if names is None:
+def _as_classes(tensor: Tensor, axes: Axes, around: Around, sample: int) -> Found:
+    said = around.said if around.said in SCALES else None
+    if axes.kind == "tokens" and said is None and _EACH_TOKEN.search(around.model):
         return None
-    if isinstance(names, Mapping):
-        by_index = {int(index): str(name) for index, name in names.items()}
-        ordered = [by_index[index] for index in range(len(by_index)) if index in by_index]
-    else:
-        ordered = [str(name) for name in names]
-    return ordered if len(ordered) == count or (len(ordered) == 2 and count == 1) else None
+    found = classes(tensor, axes, class_names=around.names, scale=said, sample=sample, position=around.position)
+    return None if found is None else Meaning(found.scale, found)
 
 
-def _told_by(scores: Doubles) -> str | None:
-    """What the values alone give away."""
-    if scores.min() >= 0 and abs(scores.sum() - 1) <= _SUM_TOLERANCE:
-        return "probabilities"
-    if scores.max() <= 0 and abs(np.exp(scores).sum() - 1) <= _SUM_TOLERANCE:
-        return "log-probabilities"
-    return None
-
-
-def _probabilities(scores: Doubles, scale: str) -> tuple[Doubles, str]:
-    if scale == "probabilities":
-        return scores, "probability"
-    if scale == "log-probabilities":
-        return np.exp(scores), "probability"
-    if scale == "multilabel":
-        return _sigmoid(scores), "sigmoid"
-    weights = np.exp(scores - scores.max())
-    return weights / weights.sum(), "softmax"
-
-
-def _binary(score: float, names: Sequence[str], output_type: str | None) -> Classes:
-    """One output for two classes is the second one's."""
-    second = score if output_type == "probabilities" else float(_sigmoid(np.asarray(score)))
-    pair = (ClassEntry(0, names[0], 1 - second), ClassEntry(1, names[1], second))
-    word = "probability" if output_type == "probabilities" else "sigmoid"
-    return Classes(pair if pair[0].value >= pair[1].value else pair[::-1], 2, word)
-
-
-def _sigmoid(scores: Doubles) -> Doubles:
-    found: Doubles = torch.from_numpy(np.asarray(scores)).sigmoid().numpy()
-    return found
-
-
-def _image(tensor: Tensor, axes: Axes, sample: int) -> Tensor | None:
-    """`[channel, height, width]` of 1 or 3 channels, float32 or float64."""
-    if axes.kind != "image" or len(axes.names) != tensor.ndim or tensor.numel() == 0:
+def _as_values(tensor: Tensor, axes: Axes, around: Around, sample: int) -> Found:
+    """A single number is one without being told."""
+    single = axes.kind == "scalar" or (axes.kind == "vector" and _one(tensor, axes))
+    if not single and around.said != "value":
         return None
-    if tensor.is_meta or tensor.is_nested or tensor.layout != torch.strided or tensor.is_complex():
+    named = values_of(tensor, axes, class_names=around.names, sample=sample)
+    return Meaning("value", named or (_number(tensor, axes, sample) if single else None))
+
+
+def _one(tensor: Tensor, axes: Axes) -> bool:
+    sizes = (size for name, size in zip(axes.names, tensor.shape, strict=False) if name != "batch")
+    return readable(tensor, axes) and tensor.is_floating_point() and all(size == 1 for size in sizes)
+
+
+def _number(tensor: Tensor, axes: Axes, sample: int) -> Scalar | None:
+    """None where the values' own picture is a number already."""
+    one = of_sample(tensor, axes, sample) if axes.kind == "vector" else None
+    if one is None:
         return None
-    one = _one(tensor, axes, sample)
-    names = [name for name in axes.names if name != "batch"]
-    if one is None or set(names) - {"channel", "height", "width"}:
-        return None
-    if "channel" not in names:
-        one, names = one.unsqueeze(0), ["channel", *names]
-    one = one.permute([names.index(name) for name in ("channel", "height", "width")])
-    if len(one) not in {1, 3}:
-        return None
-    return one.to(torch.float32 if tensor.dtype != torch.float64 else torch.float64)
+    value = float(one)
+    return Scalar(value, f"{value:.6g}")
 
 
-def _range(image: Tensor) -> tuple[list[float], list[float]]:
-    """Least and largest value of each channel."""
-    ends = torch.stack([image.amin((1, 2)), image.amax((1, 2))]).tolist()
-    return ends[0], ends[1]
+def _as_embedding(_: Tensor, axes: Axes, around: Around, __: int) -> Found:
+    named = axes.kind == "vector" and _EMBEDS.search(around.path) is not None
+    return Meaning("embedding") if named or around.said == "embedding" else None
 
 
-def _brightness(image: Doubles, lows: list[float], highs: list[float], *, whole: bool) -> Doubles:
-    """`[height, width, channel]`, 0 to 1. The range is that of the image before it was made small."""
-    low, high = min(lows), max(highs)
-    if low >= 0 and high <= 255 and (high >= _BYTES_FROM or (whole and high > 1)):
-        return image / 255
-    if low >= -_SLACK and high <= 1 + _SLACK:
-        return image
-    if low >= -1 and high <= 2 and np.mean((image >= -_SLACK) & (image <= 1 + _SLACK)) >= _MOSTLY:
-        return image
-    mean, std = _IMAGENET
-    if image.shape[2] == 3 and not _symmetric(low, high):
-        ends = np.asarray([lows, highs]) * std + mean
-        if ends.min() >= -_SLACK and ends.max() <= 1 + _SLACK:
-            undone: Doubles = image * std + mean
-            return undone
-    if _symmetric(low, high):
-        return (image + 1) / 2
-    return (image - low) / (high - low) if high > low else np.full_like(image, 0.5)
-
-
-def _symmetric(low: float, high: float) -> bool:
-    """Scaled to -1 to 1: within that range, and black is in it."""
-    return -1 - _SLACK <= low <= -0.9 and high <= 1 + _SLACK
+_ALL: tuple[Way, ...] = (_as_boxes, _as_mask, _as_next_token, _as_classes, _as_values, _as_embedding)
+_SAID: dict[str, tuple[Way, ...]] = {
+    "mask": (_as_mask,),
+    "boxes": (_as_boxes,),
+    "next-token": (_as_next_token,),
+    "value": (_as_values,),
+    "embedding": (_as_embedding,),
+    "raw": (),
+}

@@ -167,6 +167,50 @@ class Classes:
 
 
 @dataclass(frozen=True, slots=True)
+class Mask:
+    """The class at each place: `values: [row, column]` are places in `entries`, 255 for none, sampled from `size`.
+
+    The value of an entry is its share of all places. `count` is how many classes there could be, `how` the classes were
+    found, `background` the class that gets no colour, or -1. Of a volume, it is the slice at `depth`. `over` is the
+    path of the input that it lies over, or "".
+    """
+
+    values: npt.NDArray[np.uint8]
+    entries: tuple[ClassEntry, ...]
+    size: tuple[int, int]
+    pooled: bool
+    count: int
+    how: str
+    background: int = -1
+    depth: int | None = None
+    over: str = ""
+    kind: Literal["mask"] = "mask"
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """Sides as parts of the image's width and height."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+    name: str
+    score: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Boxes:
+    """The best-scored of `count` boxes in an image of `size` (height, width), the input at path `over`."""
+
+    entries: tuple[Box, ...]
+    count: int
+    size: tuple[int, int]
+    over: str = ""
+    kind: Literal["boxes"] = "boxes"
+
+
+@dataclass(frozen=True, slots=True)
 class Nothing:
     """No picture, and why: empty, meta, not run."""
 
@@ -174,14 +218,16 @@ class Nothing:
     kind: Literal["nothing"] = "nothing"
 
 
-Picture = FeatureMaps | Photo | VectorStrip | TokenStrip | VolumeSlices | Scalar | Classes | Nothing
+Picture = FeatureMaps | Photo | VectorStrip | TokenStrip | VolumeSlices | Scalar | Classes | Mask | Boxes | Nothing
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
     """The reduced activation of one leaf of one stage. Sizes do not grow with the activation.
 
-    `scale` is the range of the colours where an earlier frame set it, so that what moves is the network.
+    `scale` is the range of the colours where an earlier frame set it, so that what moves is the network. With
+    `reference`, the picture is the difference to that frame; statistics stay those of the values. `meaning` says in
+    words what an output means.
     """
 
     leaf: str
@@ -192,6 +238,8 @@ class Summary:
     histogram: Histogram | None
     ranking: Ranking | None
     scale: tuple[float, float] | None = None
+    reference: int | None = None
+    meaning: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +248,8 @@ class Request:
 
     `channel` picks a channel, feature, head or component; None asks for the whole plane (tokens x features,
     or a vector). `slice` is (axis, index) into a volume. `region` is (top, left, bottom, right) in elements,
-    bottom and right exclusive. `size` asks for at most (rows, columns), pooled by area; None is exact.
+    bottom and right exclusive. `size` asks for at most (rows, columns), pooled by area; None is exact. `reference` asks
+    for the difference to that frame.
     """
 
     key: str
@@ -212,6 +261,7 @@ class Request:
     slice: tuple[int, int] | None = None
     region: tuple[int, int, int, int] | None = None
     size: tuple[int, int] | None = None
+    reference: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,95 @@
+"""A picture that a model is given, or makes, as a person knows it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from ..records import Axes, Photo
+from .samples import of_sample, readable
+
+Doubles = npt.NDArray[np.float64]
+
+_EDGE = 160
+_IMAGENET = np.asarray([[0.485, 0.456, 0.406], [0.229, 0.224, 0.225]])
+# Interpolation goes a little beyond the range of an image.
+_SLACK = 0.02
+_MOSTLY = 0.8
+# Numbers up to 255 mean brightness only where some are far above 1.
+_BYTES_FROM = 32.0
+
+
+def photo(tensor: Tensor, axes: Axes, *, sample: int = 0) -> Photo | None:
+    """An image input of 1 or 3 channels as a person knows it, at most 160 px an edge; None for any other tensor.
+
+    Values in 0 to 1 or in 0 to 255 are taken as they are, and so are those that noise carried a little beyond 0 and 1;
+    otherwise ImageNet's mean and standard deviation are undone where that lands in 0 to 1, then a range of -1 to 1,
+    and what remains is scaled from its least to its most.
+    """
+    with torch.no_grad(), torch._C.DisableTorchFunction():
+        image = _image(tensor.detach(), axes, sample)
+        if image is None:
+            return None
+        size = (image.shape[1], image.shape[2])
+        scale = min(1.0, _EDGE / max(size))
+        rows, columns = (max(1, round(length * scale)) for length in size)
+        low, high = _range(image)
+        if not all(map(math.isfinite, (*low, *high))):
+            return None
+        whole = tensor.dtype == torch.uint8
+        small = functional.adaptive_avg_pool2d(image, (rows, columns)).permute(1, 2, 0).double().cpu().numpy()
+    shown = _brightness(small, low, high, whole=whole)
+    values = np.rint(np.clip(np.nan_to_num(shown), 0, 1) * 255).astype(np.uint8)
+    return Photo(np.broadcast_to(values, (rows, columns, 3)).copy(), size, (rows, columns) != size)
+
+
+def _image(tensor: Tensor, axes: Axes, sample: int) -> Tensor | None:
+    """`[channel, height, width]` of 1 or 3 channels, float32 or float64."""
+    if axes.kind != "image" or not readable(tensor, axes):
+        return None
+    one = of_sample(tensor, axes, sample)
+    names = [name for name in axes.names if name != "batch"]
+    if one is None or set(names) - {"channel", "height", "width"}:
+        return None
+    if "channel" not in names:
+        one, names = one.unsqueeze(0), ["channel", *names]
+    one = one.permute([names.index(name) for name in ("channel", "height", "width")])
+    if len(one) not in {1, 3}:
+        return None
+    return one.to(torch.float32 if tensor.dtype != torch.float64 else torch.float64)
+
+
+def _range(image: Tensor) -> tuple[list[float], list[float]]:
+    """Least and largest value of each channel."""
+    ends = torch.stack([image.amin((1, 2)), image.amax((1, 2))]).tolist()
+    return ends[0], ends[1]
+
+
+def _brightness(image: Doubles, lows: list[float], highs: list[float], *, whole: bool) -> Doubles:
+    """`[height, width, channel]`, 0 to 1. The range is that of the image before it was made small."""
+    low, high = min(lows), max(highs)
+    if low >= 0 and high <= 255 and (high >= _BYTES_FROM or (whole and high > 1)):
+        return image / 255
+    if low >= -_SLACK and high <= 1 + _SLACK:
+        return image
+    if low >= -1 and high <= 2 and np.mean((image >= -_SLACK) & (image <= 1 + _SLACK)) >= _MOSTLY:
+        return image
+    mean, std = _IMAGENET
+    if image.shape[2] == 3 and not _symmetric(low, high):
+        ends = np.asarray([lows, highs]) * std + mean
+        if ends.min() >= -_SLACK and ends.max() <= 1 + _SLACK:
+            undone: Doubles = image * std + mean
+            return undone
+    if _symmetric(low, high):
+        return (image + 1) / 2
+    return (image - low) / (high - low) if high > low else np.full_like(image, 0.5)
+
+
+def _symmetric(low: float, high: float) -> bool:
+    """Scaled to -1 to 1: within that range, and black is in it."""
+    return -1 - _SLACK <= low <= -0.9 and high <= 1 + _SLACK
