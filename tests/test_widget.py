@@ -55,7 +55,7 @@ def widget(model: Branching, x: torch.Tensor) -> Iterator[FlowWidget]:
 def ask(stage: str, channel: int | None, key: str = "k", **fields: Any) -> dict[str, Any]:
     request = {
         "key": key, "frame": 0, "sample": 0, "stage": stage, "leaf": "", "channel": channel, "slice": None,
-        "region": None, "size": None,
+        "region": None, "size": None, "reference": None,
     }  # fmt: skip
     return request | fields
 

@@ -94,6 +94,8 @@ const summaryOf = (
     axes_kind,
     axes_reason: "made up",
     picture,
+    scale: "low" in picture ? [picture.low, picture.high] : [0, 1],
+    reference: null,
     statistics,
     histogram,
     ranking: null,

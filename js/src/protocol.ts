@@ -157,6 +157,10 @@ export interface Summary {
   readonly axes_kind: string;
   readonly axes_reason: string;
   readonly picture: Picture;
+  /** Range of the colours, held while scrubbing unless the options let go of it. */
+  readonly scale: Pair;
+  /** The picture is the difference to this frame; statistics stay those of the values. */
+  readonly reference: number | null;
   readonly statistics: Statistics | null;
   readonly histogram: Histogram | null;
   readonly ranking: Ranking | null;
@@ -185,6 +189,8 @@ export interface TileRequest {
   readonly region: readonly [number, number, number, number] | null;
   /** At most [rows, columns], pooled by area; null is exact. */
   readonly size: readonly [number, number] | null;
+  /** The difference to this frame is asked for. */
+  readonly reference: number | null;
 }
 
 /** The interest set. `seq` grows by one with each change. */
@@ -230,6 +236,9 @@ export interface Status {
   readonly beat: number;
 }
 
+/** Photos of what goes in, by frame: as many as a slider has room for, made while the kernel is idle. */
+export type Thumbnails = { readonly sample: number; readonly frames: Readonly<Record<string, Picture>> };
+
 /** All synced traits of the widget. */
 export interface Traits {
   graph: Graph;
@@ -237,6 +246,8 @@ export interface Traits {
   frame: number;
   frame_count: number;
   frame_labels: readonly string[];
+  /** The frame to show differences to, or null for the values. */
+  reference: number | null;
   sample: number;
   sample_count: number;
   /** Stage id, edge id, or "". */
@@ -244,6 +255,7 @@ export interface Traits {
   expanded: readonly string[];
   wanted: Wanted;
   tiles: Tiles;
+  thumbnails: Thumbnails;
   options: Options;
   status: Status;
 }

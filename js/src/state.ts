@@ -13,6 +13,7 @@ import {
   optionsFromWire,
   overviewFromWire,
   statusFromWire,
+  thumbnailsFromWire,
   tileKey,
   tilesFromWire,
   WireError,
@@ -34,7 +35,7 @@ export interface Model {
 }
 
 /** Traits that the front end may write. */
-export type Writable = "frame" | "sample" | "selected" | "expanded" | "wanted" | "options";
+export type Writable = "frame" | "reference" | "sample" | "selected" | "expanded" | "wanted" | "options";
 
 type Signals = { readonly [K in Exclude<keyof Traits, "graph" | "overview" | "tiles">]: ReadonlySignal<Traits[K]> };
 
@@ -67,6 +68,8 @@ const READERS: { readonly [K in keyof Traits]: (raw: unknown) => Traits[K] | nul
   frame: (raw) => numberOf(raw, 0),
   frame_count: (raw) => numberOf(raw, 1),
   frame_labels: strings,
+  reference: (raw) => (typeof raw === "number" ? raw : null),
+  thumbnails: thumbnailsFromWire,
   sample: (raw) => numberOf(raw, 0),
   sample_count: (raw) => numberOf(raw, 1),
   selected: (raw) => (typeof raw === "string" ? raw : ""),
@@ -137,6 +140,8 @@ export interface Probe {
   readonly exact: boolean;
   /** Values of all channels at this place, where the picture shows several at once (a photo). */
   readonly channels?: readonly number[];
+  /** The value is a difference to this frame; `values` here and there, empty while they are not known. */
+  readonly minus?: { readonly frame: number; readonly values: readonly number[] } | undefined;
   /** What else is known: "RGB 182 140 90". */
   readonly note?: string;
 }
@@ -198,7 +203,7 @@ export function watch(end: AbortSignal, run: Parameters<typeof effect>[0]): void
   atEnd(end, effect(run));
 }
 
-/** A request for a slice of what is shown now (the overview's frame and sample), with its key. */
+/** A request for a slice of what is shown now (the overview's frame and sample, values or differences), with its key. */
 export function requestFor(
   widget: WidgetState,
   stage: string,
@@ -206,8 +211,10 @@ export function requestFor(
   part: Partial<Pick<TileRequest, "channel" | "slice" | "region" | "size">>,
 ): TileRequest {
   const overview = widget.overview.value;
+  const shown = overview?.stages[stage]?.find((summary) => summary.leaf === leaf);
   const request = {
     frame: overview?.frame ?? 0,
+    reference: shown?.reference ?? null,
     sample: overview?.sample ?? 0,
     stage,
     leaf,
@@ -217,6 +224,16 @@ export function requestFor(
     size: part.size ?? null,
   };
   return { ...request, key: tileKey(widget.graph.value?.trace ?? "", request) };
+}
+
+/** The two requests of which a difference is made: for the values here, and in the reference frame. */
+export function pairOf(widget: WidgetState, request: TileRequest): readonly TileRequest[] {
+  return request.reference === null
+    ? []
+    : [request.frame, request.reference].map((frame) => {
+        const plain = { ...request, frame, reference: null };
+        return { ...plain, key: tileKey(widget.graph.value?.trace ?? "", plain) };
+      });
 }
 
 /** Value of `data-state`. */

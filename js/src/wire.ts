@@ -5,7 +5,7 @@
  * does so becomes a picture of kind "nothing" that says why, so that one bad stage does not hide the others.
  */
 
-import type { Ranking, Status, Summary, TileDtype, TileInfo, TileRequest, Tiles, Wanted } from "./protocol";
+import type { Ranking, Status, Summary, Thumbnails, TileDtype, TileInfo, TileRequest, Tiles, Wanted } from "./protocol";
 import { type Bytes, type Graph, type Options, type Overview, type Picture, VERSION } from "./protocol";
 
 export class WireError extends Error {
@@ -132,15 +132,17 @@ function summaryFromWire(raw: unknown): Summary {
   try {
     if (!isFields(raw) || !isFields(raw.picture) || !Array.isArray(raw.shape)) fail("summary without a picture");
     checkPicture(summary.picture);
+    checkRange("scale", ...summary.scale);
     if (summary.ranking !== null) checkRanking(summary.ranking);
     return summary;
   } catch (error) {
     if (!(error instanceof WireError)) throw error;
     const known = isFields(raw) ? raw : {};
+    const colours = { scale: [0, 1] as const, reference: null };
     const rest = { leaf: "", dtype: "", axes: [], axes_kind: "generic", axes_reason: "", statistics: null };
     const picture = { kind: "nothing", reason: `unreadable: ${error.message}` } as const;
     const shape = Array.isArray(known.shape) ? (known.shape as number[]) : [];
-    return { ...rest, ...known, histogram: null, ranking: null, shape, picture };
+    return { ...rest, ...known, ...colours, histogram: null, ranking: null, shape, picture };
   }
 }
 
@@ -171,6 +173,13 @@ export function tilesFromWire(raw: unknown): Tiles | null {
   return raw as Tiles;
 }
 
+export function thumbnailsFromWire(raw: unknown): Thumbnails {
+  if (!isFields(raw) || !isFields(raw.frames)) return { sample: 0, frames: {} };
+  const { frames } = raw as Thumbnails;
+  for (const picture of Object.values(frames)) checkPicture(picture);
+  return raw as Thumbnails;
+}
+
 export function wantedFromWire(raw: unknown): Wanted {
   if (!isFields(raw) || typeof raw.seq !== "number" || !Array.isArray(raw.tiles)) return { seq: 0, tiles: [] };
   return raw as unknown as Wanted;
@@ -196,12 +205,13 @@ export function statusFromWire(raw: unknown): Status {
 }
 
 /**
- * The name of a tile, the same for both sides: JSON of trace, frame, sample, stage, leaf, channel, slice, region and
- * size, without blanks. An array, because names may hold any separator.
+ * The name of a tile, the same for both sides: JSON of trace, frame (with the reference, where there is one), sample,
+ * stage, leaf, channel, slice, region and size, without blanks. An array, because names may hold any separator.
  */
 export function tileKey(trace: string, request: Omit<TileRequest, "key">): string {
-  const { frame, sample, stage, leaf, channel, slice, region, size } = request;
-  return JSON.stringify([trace, frame, sample, stage, leaf, channel, slice, region, size]);
+  const { frame, reference, sample, stage, leaf, channel, slice, region, size } = request;
+  const place = reference === null ? frame : [frame, reference];
+  return JSON.stringify([trace, place, sample, stage, leaf, channel, slice, region, size]);
 }
 
 function halfToFloat(bits: number): number {

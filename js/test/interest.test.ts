@@ -22,8 +22,9 @@ beforeEach(() => {
 afterEach(() => vi.useRealTimers());
 
 function request(stage: string, more: Partial<TileRequest> = {}): TileRequest {
-  const parts = { frame: 0, sample: 0, stage, leaf: "", channel: 0, slice: null, region: null, size: null, ...more };
-  return { ...parts, key: tileKey("t", parts) };
+  const parts = { frame: 0, sample: 0, stage, leaf: "", channel: 0, slice: null, region: null, size: null };
+  const rest = { reference: null, ...more };
+  return { ...parts, ...rest, key: tileKey("t", { ...parts, ...rest }) };
 }
 
 function tile({ key }: TileRequest, columns = 2, more: Partial<TileInfo> = {}): TileInfo {

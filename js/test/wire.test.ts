@@ -14,6 +14,8 @@ function overview(picture: Record<string, unknown>, more: Record<string, unknown
     dtype: "float32",
     axes: [],
     picture,
+    scale: [0, 1],
+    reference: null,
     statistics: null,
     ranking: null,
   };
@@ -138,6 +140,7 @@ describe("tiles", () => {
 it("names tiles the same way on both sides, whatever is in a name", () => {
   const request = {
     frame: 2,
+    reference: null,
     sample: 0,
     stage: 'a"/b',
     leaf: "x.0",
@@ -147,4 +150,5 @@ it("names tiles the same way on both sides, whatever is in a name", () => {
     size: [8, 9],
   } as const;
   expect(tileKey("t", request)).toBe('["t",2,0,"a\\"/b","x.0",3,null,null,[8,9]]');
+  expect(tileKey("t", { ...request, reference: 5 })).toBe('["t",[2,5],0,"a\\"/b","x.0",3,null,null,[8,9]]');
 });

@@ -7,6 +7,8 @@ from collections import OrderedDict
 from collections.abc import Hashable
 from typing import Generic, TypeVar
 
+from .records import Summary
+
 Value = TypeVar("Value")
 
 
@@ -49,3 +51,9 @@ class ByteCache(Generic[Value]):
         with self._lock:
             self._entries.clear()
             self._bytes = 0
+
+
+def picture_bytes(summary: Summary) -> int:
+    """Roughly what a summary takes, most of which is its picture."""
+    values = getattr(summary.picture, "values", None)
+    return 2_048 + (values.nbytes if values is not None else 0)

@@ -12,10 +12,10 @@ from typing import Any
 from torch import nn
 
 from . import cuts
-from .cache import ByteCache
+from .cache import ByteCache, picture_bytes
 from .cuts import Cut
-from .errors import InputError, NotRunWarning, StageError
-from .frames import Frames, without_targets
+from .errors import NotRunWarning, StageError
+from .frames import Frames
 from .inputs import Inputs, normalise
 from .nested import Nested
 from .options import Options
@@ -190,6 +190,16 @@ class Flow:
         held = self._pins.channels
         return all(self._summaries.get((at, frame, sample, stage.id, held)) is not None for stage in stages)
 
+    def at_hand(self, frame: int) -> bool:
+        return self._frames.at_hand(frame)  # without reading an iterator any further
+
+    def inputs_of(self, frame: int, sample: int) -> tuple[Summary, ...]:
+        """Summaries of what goes into the model, which does not run."""
+        with self._lock:
+            wishes = [Wish(stage, sample) for stage in self.graph.stages if stage.kind == "input"]
+            self._pass(frame, wishes)
+        return tuple(summary for wish in wishes for summary in wish.summaries)
+
     def prefetch(self, frame: int, sample: int) -> None:
         """Have the overview of a frame at hand, without looking at it: `graph` stays as it is."""
         with self._lock:
@@ -220,7 +230,7 @@ class Flow:
             name, summaries = wish.stage.id, tuple(wish.summaries)
             self._pins.remember(name, summaries)
             key = (self._at, frame, sample, name, self._pins.channels)
-            self._summaries.put(key, summaries, sum(map(_summary_bytes, summaries)))
+            self._summaries.put(key, summaries, sum(map(picture_bytes, summaries)))
         self._cut = cuts.attended(self._cut, {wish.stage.id: wish.attention for wish in wishes})
         return captured
 
@@ -337,14 +347,4 @@ class Flow:
         return captured
 
     def _inputs(self, frame: int) -> Inputs:
-        if not 0 <= frame < self._frames.count:
-            raise InputError(f"frame {frame} is not there: there are {self._frames.count}.")
-        x = self._frames.get(frame)
-        if self._frames.targets:
-            x = without_targets(self._model, x, self._kwargs)
-        return normalise(self._model, x, self._kwargs)
-
-
-def _summary_bytes(summary: Summary) -> int:
-    values = getattr(summary.picture, "values", None)
-    return 2_048 + (values.nbytes if values is not None else 0)
+        return normalise(self._model, self._frames.input(frame, self._model, self._kwargs), self._kwargs)

@@ -30,17 +30,25 @@ class Frames:
     """`get(index)` gives a frame. `length()` may grow while an iterator of unknown length is read.
 
     `labels` is empty where frames have no names. With `targets`, a frame is an item of a dataset, which may hold more
-    than the model takes: see `without_targets`.
+    than the model takes: see `without_targets`. `at_hand(index)`: to get it reads no iterator any further.
     """
 
     get: Callable[[int], Nested]
     length: Callable[[], int]
     labels: tuple[str, ...] = ()
     targets: bool = False
+    at_hand: Callable[[int], bool] = lambda _index: True
 
     @property
     def count(self) -> int:
         return self.length()
+
+    def input(self, index: int, model: nn.Module, kwargs: Mapping[str, Nested]) -> Nested:
+        """What the model's forward takes of a frame. Raises `InputError` for one that is not there."""
+        if not 0 <= index < self.count:
+            raise InputError(f"frame {index} is not there: there are {self.count}.")
+        item = self.get(index)
+        return without_targets(model, item, kwargs) if self.targets else item
 
 
 def single(x: Nested) -> Frames:
@@ -69,7 +77,7 @@ def frames_of(source: Any, count: int | None = None, labels: Sequence[str] | Non
         raise InputError("frames is empty: pass at least one input.")
     if labels is not None and len(labels) != made.count:
         raise InputError(f"frame_labels has {len(labels)} texts for {made.count} frames: give one for each.")
-    return Frames(made.get, made.length, tuple(map(str, labels or ())), made.targets)
+    return Frames(made.get, made.length, tuple(map(str, labels or ())), made.targets, made.at_hand)
 
 
 def without_targets(model: nn.Module, item: Nested, kwargs: Mapping[str, Nested]) -> Nested:
@@ -146,7 +154,7 @@ def _stream(source: Any, count: int | None, labels: Sequence[str] | None) -> Fra
             count = len(source) if count is None else min(count, len(source))
     samples = isinstance(source, IterableDataset)
     stream = _Stream(source, count, _batch_of_one if samples else lambda item: item)
-    return Frames(stream.get, stream.length, targets=samples or isinstance(source, DataLoader))
+    return Frames(stream.get, stream.length, (), samples or isinstance(source, DataLoader), stream.at_hand)
 
 
 class _Stream:
@@ -165,6 +173,9 @@ class _Stream:
 
     def length(self) -> int:
         return len(self._taken) if self._ended or self._count is None else self._count
+
+    def at_hand(self, index: int) -> bool:
+        return self._ended or index < len(self._taken)
 
     def get(self, index: int) -> Nested:
         self._take(index + 1 if self._count is not None else index + 1 + _AHEAD)

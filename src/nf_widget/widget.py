@@ -13,13 +13,13 @@ import anywidget
 import traitlets
 from torch import nn
 
-from . import bundle, export, protocol
+from . import bundle, differences, export, protocol
 from .errors import BusyError, OptionError
 from .flow import Flow
+from .idle import Idle
 from .mainthread import MainThread
 from .nested import Nested
-from .passes import channels_of
-from .records import Request, Tile
+from .planes import every_plane
 from .session import trace
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 # The traits that a saved page needs.
 _SAVED = (
-    "graph", "overview", "frame", "frame_count", "frame_labels", "sample", "sample_count", "selected", "expanded",
-    "wanted", "options", "status",
+    "graph", "overview", "frame", "frame_count", "frame_labels", "reference", "sample", "sample_count", "selected",
+    "expanded", "wanted", "thumbnails", "options", "status",
 )  # fmt: skip
 _LOG = logging.getLogger("nf_widget")
 
@@ -49,12 +49,14 @@ class FlowWidget(anywidget.AnyWidget):
     frame = traitlets.Int(0).tag(sync=True)
     frame_count = traitlets.Int(1).tag(sync=True)
     frame_labels = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    reference = traitlets.Int(None, allow_none=True).tag(sync=True)
     sample = traitlets.Int(0).tag(sync=True)
     sample_count = traitlets.Int(1).tag(sync=True)
     selected = traitlets.Unicode("").tag(sync=True)
     expanded = traitlets.List(traitlets.Unicode()).tag(sync=True)
     wanted = traitlets.Dict().tag(sync=True)
     tiles = traitlets.Dict().tag(sync=True)
+    thumbnails = traitlets.Dict().tag(sync=True)
     options = traitlets.Dict().tag(sync=True)
     status = traitlets.Dict().tag(sync=True)
 
@@ -74,15 +76,7 @@ class FlowWidget(anywidget.AnyWidget):
         **options: Unpack[OptionWords],
     ) -> None:
         self._begin(
-            trace(
-                model,
-                x,
-                kwargs=kwargs,
-                frames=frames,
-                frame_count=frame_count,
-                frame_labels=frame_labels,
-                **options,
-            )
+            trace(model, x, kwargs=kwargs, frames=frames, frame_count=frame_count, frame_labels=frame_labels, **options)
         )
 
     @classmethod
@@ -115,8 +109,8 @@ class FlowWidget(anywidget.AnyWidget):
         """
         flow, sample = self.flow, self.sample
         shown = export.chosen_frames(frames, shown=self.frame, count=self.frame_count)
-        overviews = [protocol.encode_overview(flow.overview(frame, sample), frame, sample) for frame in shown]
-        tiles = [tile for frame in shown for stage in detail for tile in self._whole(stage, frame, sample)]
+        overviews = [self._overview(frame, sample) for frame in shown]
+        tiles = [tile for frame in shown for stage in detail for tile in every_plane(flow, stage, frame, sample)]
         flow.overview(self.frame, sample)
         state = {name: getattr(self, name) for name in _SAVED}
         state["tiles"] = protocol.encode_tiles(tiles, seq=self.wanted["seq"])
@@ -130,20 +124,6 @@ class FlowWidget(anywidget.AnyWidget):
         target = Path(path)
         target.write_text(text, encoding="utf-8")
         return target
-
-    def _whole(self, stage: str, frame: int, sample: int) -> list[Tile]:
-        """Every plane of a stage's leaves."""
-        flow = self.flow
-        name = flow.stage(stage).id
-        requests = [
-            Request(
-                export.tile_key(flow.id, (frame, sample), stage, summary.leaf, channel),
-                frame, sample, name, summary.leaf, channel,
-            )
-            for summary in flow.overview(frame, sample)[name]
-            for channel in channels_of(summary)
-        ]  # fmt: skip
-        return flow.tiles(requests)
 
     def close(self) -> None:
         """Free everything: the front end's views, the observers, and the hold on the model."""
@@ -163,12 +143,11 @@ class FlowWidget(anywidget.AnyWidget):
         self._flow = flow
         self._beat = 0
         self._direction = 1
-        # Frames that raised: not worth trying before they are looked at.
-        self._unfit: set[int] = set()
+        self._idle = Idle(flow)
         self._main = MainThread()
         sample = min(flow.options.sample, flow.sample_count - 1)
-        # What the pictures are of; None where they must be made anew.
-        self._shown: tuple[int, int] | None = (0, sample)
+        # What the pictures are of (frame, sample, reference); None where they must be made anew.
+        self._shown: tuple[int, int, int | None] | None = (0, sample, None)
         super().__init__(
             _esm=script.read_text(encoding="utf-8"),
             _css=styles.read_text(encoding="utf-8"),
@@ -181,17 +160,25 @@ class FlowWidget(anywidget.AnyWidget):
             expanded=list(flow.expanded),
             wanted={"seq": 0, "tiles": []},
             tiles=protocol.encode_tiles((), seq=0),
+            thumbnails=protocol.encode_thumbnails({}, sample),
             options=protocol.default_options(),
             status=protocol.encode_status("idle", beat=0),
         )
         self.observe(self._on_wanted, names=["wanted"])
-        self.observe(self._on_place, names=["frame", "sample"])
+        self.observe(self._on_place, names=["frame", "sample", "reference"])
         self.observe(self._on_expanded, names=["expanded"])
         self.observe(self._on_options, names=["options"])
+        if flow.frame_count > 1:
+            self._when_idle(self._look_at_inputs)
 
     @traitlets.validate("frame")
     def _valid_frame(self, proposal: Any) -> int:
         return self._within("frame", proposal["value"], self.frame_count)
+
+    @traitlets.validate("reference")
+    def _valid_reference(self, proposal: Any) -> int | None:
+        value = proposal["value"]
+        return None if value is None else self._within("reference", value, self.frame_count)
 
     @traitlets.validate("sample")
     def _valid_sample(self, proposal: Any) -> int:
@@ -209,7 +196,7 @@ class FlowWidget(anywidget.AnyWidget):
         except ValueError as error:
             self._say_error(error)
             return
-        found, missing = self.flow.cached_tiles(requests)
+        found, missing = differences.cached_tiles(self.flow, requests)
         if missing and self._main is not None:
             if found:
                 self.tiles = protocol.encode_tiles(found, seq=seq - 1)
@@ -222,7 +209,7 @@ class FlowWidget(anywidget.AnyWidget):
         try:
             seq, requests = protocol.decode_wanted(self.wanted)
             self._say("busy", f"fetching {len(requests)} pictures")
-            answers = self.flow.tiles(requests)
+            answers = differences.tiles(self.flow, requests)
         except Exception as error:  # noqa: BLE001 - a handler's error belongs to the status line and the log
             self._say_error(error)
             return
@@ -233,10 +220,13 @@ class FlowWidget(anywidget.AnyWidget):
         """A place that was seen before is shown at once, from any thread; another one by the main thread."""
         if change["name"] == "frame":
             self._direction = 1 if change["new"] > change["old"] else -1
+        elif change["name"] == "reference":
+            self._hold()
         self._ask_for_place()
 
     def _ask_for_place(self) -> None:
-        if self._flow is not None and self._flow.has_overview(self.frame, self.sample):
+        frames = {self.frame, self.frame if self.reference is None else self.reference}
+        if self._flow is not None and all(self._flow.has_overview(frame, self.sample) for frame in frames):
             self._serve_place()
         else:
             self._later(self._serve_place)
@@ -244,55 +234,71 @@ class FlowWidget(anywidget.AnyWidget):
     def _on_options(self, change: Any) -> None:
         holds = [(o.get("hold_channels", True), o.get("hold_colours", True)) for o in (change["old"], change["new"])]
         if holds[0] != holds[1] and self._flow is not None:
-            self._flow.hold(channels=bool(holds[1][0]), colours=bool(holds[1][1]))
+            self._hold()
             self._shown = None
             self._ask_for_place()
 
+    def _hold(self) -> None:
+        # Differences are those of the same channels.
+        channels = self.options.get("hold_channels", True) or self.reference is not None
+        self.flow.hold(channels=bool(channels), colours=bool(self.options.get("hold_colours", True)))
+
     def _serve_place(self) -> None:
         """The place that is wanted now, whatever was asked for before."""
-        frame, sample = self.frame, self.sample
-        if self._shown == (frame, sample):
+        frame, sample, place = self.frame, self.sample, (self.frame, self.sample, self.reference)
+        if self._shown == place:
             self._settle()
             return
         if not self.flow.has_overview(frame, sample):
             self._say("busy", "running the model")
         try:
-            overview = self.flow.overview(frame, sample)
+            overview = self._overview(frame, sample)
         except Exception as error:  # noqa: BLE001
-            self._unfit.add(frame)
+            self._idle.unfit.add(frame)
             self._say_error(error, state="stale")
             self._follow_count()
             return
-        self._shown = (frame, sample)
+        self._shown = place
         with self.hold_sync():
             if self.flow.id != self.graph["trace"]:  # this frame takes another path through the model
                 self.graph = self._encoded_graph()
-            self.overview = protocol.encode_overview(overview, frame=frame, sample=sample)
+            self.overview = overview
         self._follow_count()
         self._say("idle")
-        if self._main is not None and not self._main.immediate:
-            self._main.post(self._prefetch)
+        self._when_idle(self._prefetch)
+
+    def _overview(self, frame: int, sample: int) -> protocol.Message:
+        flow, reference = self.flow, self.reference
+        before = None if reference is None else flow.overview(reference, sample)
+        found = flow.overview(frame, sample)
+        if before is not None and reference is not None:
+            found = differences.subtracted(found, before, reference)
+        return protocol.encode_overview(found, frame=frame, sample=sample)
 
     def _follow_count(self) -> None:
         """An iterator turns out longer while it is read, or shorter than promised: then its last frame is shown."""
         self.frame_count = self.flow.frame_count
         self.frame = min(self.frame, self.frame_count - 1)
+        if self.reference is not None and self.reference >= self.frame_count:
+            self.reference = None
+
+    def _when_idle(self, work: Callable[[], None]) -> None:
+        if self._main is not None and not self._main.immediate:
+            self._main.post(work)
 
     def _prefetch(self) -> None:
-        """When nothing else is wanted: the neighbours of this frame, the next one in the direction of travel first."""
-        frame, sample, ahead = self.frame, self.sample, self._direction
+        """When nothing else is wanted. One piece at a time: what is wanted meanwhile comes first."""
+        frame, sample = self.frame, self.sample
         if (self.overview.get("frame"), self.overview.get("sample")) != (frame, sample):
             return  # another place is wanted, and serving it comes here again
-        for neighbour in (frame + ahead, frame - ahead, frame + 2 * ahead):
-            inside = 0 <= neighbour < self.frame_count and neighbour not in self._unfit
-            if inside and self._main is not None and not self.flow.has_overview(neighbour, sample):
-                try:
-                    self.flow.prefetch(neighbour, sample)
-                except Exception:  # noqa: BLE001 - it is told when the frame is looked at
-                    _LOG.debug("Frame %d could not be prefetched", neighbour, exc_info=True)
-                    self._unfit.add(neighbour)
-                self._main.post(self._prefetch)  # one at a time: what is wanted meanwhile comes first
-                return
+        more = self._idle.fetch_neighbour(frame, sample, self._direction)
+        self._when_idle(self._prefetch if more else self._look_at_inputs)
+
+    def _look_at_inputs(self) -> None:
+        if self._idle.look_at_input(self.sample):
+            if self._idle.filled:
+                self.thumbnails = protocol.encode_thumbnails(self._idle.photos, self.sample)
+            self._when_idle(self._look_at_inputs)
 
     def _on_expanded(self, _change: Any) -> None:
         self._later(self._serve_expanded)
@@ -304,13 +310,13 @@ class FlowWidget(anywidget.AnyWidget):
         self._say("busy", "opening stages")
         try:
             self.flow.expand(tuple(self.expanded))
-            overview = self.flow.overview(self.frame, self.sample)
+            overview = self._overview(self.frame, self.sample)
         except Exception as error:  # noqa: BLE001
             self._say_error(error)
             return
         with self.hold_sync():
             self.graph = self._encoded_graph()
-            self.overview = protocol.encode_overview(overview, frame=self.frame, sample=self.sample)
+            self.overview = overview
         self._say("idle")
 
     def _encoded_graph(self) -> dict[str, Any]:

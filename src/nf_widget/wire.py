@@ -25,7 +25,7 @@ def decode_wanted(message: object) -> tuple[int, tuple[Request, ...]]:
 
 
 def _request(message: object, where: str) -> Request:
-    names = {"key", "frame", "sample", "stage", "leaf", "channel", "slice", "region", "size"}
+    names = {"key", "frame", "sample", "stage", "leaf", "channel", "slice", "region", "size", "reference"}
     fields = _fields(message, where, names)
     return Request(
         key=_text(fields["key"], f"{where}.key"),
@@ -37,6 +37,7 @@ def _request(message: object, where: str) -> Request:
         slice=_optional(fields["slice"], f"{where}.slice", _pair),
         region=_optional(fields["region"], f"{where}.region", _four),
         size=_optional(fields["size"], f"{where}.size", _pair),
+        reference=_optional(fields["reference"], f"{where}.reference", _natural),
     )
 
 

@@ -3,7 +3,7 @@
 import { atEnd } from "../ends";
 import type { Tile } from "../interest";
 import type { TileRequest } from "../protocol";
-import { type Hover, NO_HOVER, type Probe, type ReadonlySignal, signal, watch } from "../state";
+import { type Hover, NO_HOVER, pairOf, type Probe, type ReadonlySignal, signal, watch } from "../state";
 import { toLayout } from "../viewport";
 import { type Plane, valueAt } from "./canvas";
 import { exactRequest } from "./detail";
@@ -89,6 +89,8 @@ function readAim(aim: Aim, pane: Pane): { probe: Probe | null; wanted: TileReque
   const wanted = slots.map((slot) => exactRequest(place, slot, row, column));
   const exact = wanted.map((each, i) => exactValue(pane.interest.get(each.key), each, slots[i]!, row, column));
   const known = exact.every((value) => value !== null);
+  const pair = photo === null ? pairOf(pane.widget, wanted[0]!) : [];
+  const values = pair.flatMap((each) => exactValue(pane.interest.get(each.key), each, placed.slot, row, column) ?? []);
   const probe: Probe = {
     stage,
     leaf: picture.leaf,
@@ -97,9 +99,10 @@ function readAim(aim: Aim, pane: Pane): { probe: Probe | null; wanted: TileReque
     value: known ? exact[0]! : rough,
     exact: known,
     ...(photo !== null && known ? { channels: exact } : {}),
+    ...(pair.length > 0 ? { minus: { frame: pair[1]!.frame, values: values.length === 2 ? values : [] } } : {}),
     ...(photo === null ? {} : { note: `RGB ${photoAt(photo, v, u).join(" ")}` }),
   };
-  return { probe, wanted };
+  return { probe, wanted: [...wanted, ...pair] };
 }
 
 const sliceName = (aim: Aim | null): string => (aim === null ? "" : `${aim.stage} ${aim.placed.slot.part}`);

@@ -25,7 +25,16 @@ export function probeText(probe: Probe, name: string): string {
   const place = probe.position.map((at, i) => `${axes[i] ?? "axis"} ${at}`);
   const values = probe.channels ?? (probe.value === null ? [] : [probe.value]);
   const value = values.length === 0 ? "" : ` = ${probe.exact ? "" : "≈ "}${values.map(precise).join(", ")}`;
-  return [name, part, ...place].filter(Boolean).join(" · ") + value + (probe.note ? ` · ${probe.note}` : "");
+  const said = [name, part, ...place].filter(Boolean).join(" · ") + (probe.minus ? " · Δ" : "");
+  return said + value + minusText(probe.minus) + (probe.note ? ` · ${probe.note}` : "");
+}
+
+/** " to frame 1", or " (21.7358, in frame 1 20.1)". */
+function minusText(minus: Probe["minus"]): string {
+  if (minus === undefined) return "";
+  const there = `frame ${minus.frame + 1}`;
+  const [here, before] = minus.values;
+  return before === undefined ? ` to ${there}` : ` (${precise(here!)}, in ${there} ${precise(before)})`;
 }
 
 function stageText(pane: Pane, id: string): string {

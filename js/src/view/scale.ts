@@ -9,11 +9,11 @@ export const isSequence = ({ frame_count, sample_count }: WidgetState): boolean 
 
 /** `own` gives the range of the picture itself, asked for only where each picture has its own colours. */
 export function leafScale(widget: WidgetState, summary: Summary | undefined, own: () => Range | null): Scale {
-  if (summary?.axes_kind === "attention") return WEIGHTS;
+  const differs = summary != null && summary.reference !== null;
+  if (summary?.axes_kind === "attention" && !differs) return WEIGHTS;
   const rule = widget.options.value.normalisation;
-  const picture = summary?.picture;
-  // The codes keep the range of the first frame, statistics do not: what moves shall be the network.
-  if (rule === "stage" && picture !== undefined && "low" in picture && isSequence(widget))
-    return symmetricScale(picture.low, picture.high);
+  if (typeof rule !== "string" && differs) return symmetricScale(...rule);
+  // The scale keeps the range of the first frame, statistics do not: what moves shall be the network.
+  if (rule === "stage" && summary !== undefined && isSequence(widget)) return symmetricScale(...summary.scale);
   return scaleFor(rule, summary?.statistics ?? null, rule === "channel" ? own() : null);
 }

@@ -145,6 +145,7 @@ export function summaryOf(activation: Activation, picture?: Picture, leaf = ""):
       : planesOf(activation);
   const ranking = ranked ? rankingOf(planes, kind === "volume" ? "variance" : "structure") : tokenRanking(activation);
   const order = ranking === null ? [0] : [...new Int32Array(ranking.order.buffer)];
+  const shown = picture ?? mapsPicture(activation, order, statistics);
   return {
     leaf,
     shape,
@@ -152,7 +153,9 @@ export function summaryOf(activation: Activation, picture?: Picture, leaf = ""):
     axes,
     axes_kind: kind,
     axes_reason: "an example",
-    picture: picture ?? mapsPicture(activation, order, statistics),
+    picture: shown,
+    scale: "low" in shown ? [shown.low, shown.high] : [0, statistics.p99 ?? 1],
+    reference: null,
     statistics,
     histogram: histogramOf(values, statistics),
     ranking,

@@ -37,6 +37,7 @@ const request = (region: TileRequest["region"] = null): TileRequest => ({
   slice: null,
   region,
   size: null,
+  reference: null,
 });
 
 describe("aiming", () => {

@@ -9,7 +9,7 @@ import type { Fact } from "./facts";
 import { columnLabels, LABEL_HEIGHT, rowLabels } from "./labels";
 import { channelOf, type MapsSource, partText, PLATE } from "./maps";
 import { boxOf } from "./plate";
-import { activation, indexText } from "./python";
+import { expressionOf } from "./python";
 import { askWhole, type Reading, read } from "./reading";
 import { scope, scopeTitle, settle } from "./scope";
 import { rowThrough, type Slice, type Spot } from "./slice";
@@ -46,10 +46,7 @@ export function attentionScope(source: MapsSource, end: AbortSignal): readonly C
   settle(spot, reading.slice, end, lastQuery);
   const labels = computed(() => keyLabels(context, leaf.stage, lens.size));
   const facts = computed(() => weightFacts(reading, spot.value, labels.value));
-  const expression = computed(() => {
-    const cut = { sample: context.widget.overview.value?.sample ?? 0, item: picked.value, ...spot.value };
-    return activation(stage.id, leaf.name, stage.leaves) + indexText(lens, summary.value.shape, cut);
-  });
+  const expression = computed(() => expressionOf(leaf, stage, { item: picked.value, ...spot.value }));
   const position = ({ row, column }: Spot): number[] => [row, column];
   const names = ["query", "key"] as const;
   const box = boxOf(lens.size, PLATE);

@@ -1,11 +1,15 @@
 /** The value under the crosshair in large, with its colour, and what can be said about it. */
 import { colourOf, colourTable, cssColour, type Scale } from "../../colour";
 import { brief, precise } from "../../format";
-import { computed, conditionOf, type ReadonlySignal, type ViewContext, watch } from "../../state";
+import { computed, conditionOf, type Probe, type ReadonlySignal, type ViewContext, watch } from "../../state";
 import { html, setAttributes } from "../dom";
 import { live, remade, terms } from "../parts";
 
 export type Fact = readonly [name: string, value: string];
+
+/** Of a difference: the values that it is made of. */
+export const minusFacts = (minus: Probe["minus"]): Fact[] =>
+  (minus?.values ?? []).map((value, i) => [i === 0 ? "here" : `frame ${minus!.frame + 1}`, precise(value)]);
 
 export interface FactsSource {
   readonly context: ViewContext;

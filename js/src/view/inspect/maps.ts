@@ -10,7 +10,7 @@ import type { Fact } from "./facts";
 import type { MapsLens } from "./lens";
 import { atInput } from "./place";
 import { boxOf } from "./plate";
-import { activation, indexText } from "./python";
+import { expressionOf } from "./python";
 import { askWhole, read, type Reading } from "./reading";
 import { scope, scopeTitle, settle } from "./scope";
 import { best, momentsOf, rankAmong, type Slice, type Spot, tileSlice, valueAt } from "./slice";
@@ -86,7 +86,6 @@ function mapFacts(source: MapsSource, reading: Reading, spot: Spot): Fact[] {
 /** The picked item, large. */
 export function mapsScope(source: MapsSource, end: AbortSignal): readonly Child[] {
   const { leaf, lens, picked, stage } = source;
-  const { widget } = leaf.context;
   const spot = signal<Spot>({ row: 0, column: 0 });
   const part = computed(() => partText(lens.item, picked.value));
   const ask = computed(() => askWhole(leaf, lens.size, { channel: channelOf(lens, picked.value) }));
@@ -99,10 +98,7 @@ export function mapsScope(source: MapsSource, end: AbortSignal): readonly Child[
     const { row, column } = spot.value;
     return { top: row / rows, left: column / columns, height: 1 / rows, width: 1 / columns };
   });
-  const expression = computed(() => {
-    const cut = { sample: widget.overview.value?.sample ?? 0, item: picked.value, ...spot.value };
-    return activation(stage.id, leaf.name, stage.leaves) + indexText(lens, leaf.summary.value.shape, cut);
-  });
+  const expression = computed(() => expressionOf(leaf, stage, { item: picked.value, ...spot.value }));
   const extras = { under: atInput(leaf.context, leaf.stage, place, end) };
   const names = ["y", "x"] as const;
   const position = ({ row, column }: Spot) => [row, column];

@@ -1,5 +1,6 @@
 /** The Python expression that gives what the inspector shows. */
-import type { LeafInfo, Shape } from "../../protocol";
+import type { LeafInfo, Shape, StageInfo } from "../../protocol";
+import type { Leaf } from "./detail";
 import type { Lens } from "./lens";
 import { pythonIndex, pythonString } from "./words";
 
@@ -14,9 +15,18 @@ export interface Cut {
 }
 
 /** `flow.activation("dec1")`, with the leaf's name where the stage has several: what it gives out, or attention in it. */
-export function activation(stage: string, leaf: string, leaves: readonly LeafInfo[]): string {
-  const named = leaf !== "" && leaves.length > 1;
-  return `flow.activation(${pythonString(stage)}${named ? `, ${pythonString(leaf)}` : ""})`;
+export function activation(stage: string, leaf: string, leaves: readonly LeafInfo[], frame = 0): string {
+  const named = leaf !== "" && leaves.length > 1 ? `, ${pythonString(leaf)}` : "";
+  return `flow.activation(${pythonString(stage)}${named}${frame > 0 ? `, frame=${frame}` : ""})`;
+}
+
+/** What gives the values that are shown: those of this frame, less those of the reference. */
+export function expressionOf(leaf: Leaf, stage: StageInfo, cut: Omit<Cut, "sample">): string {
+  const { frame = 0, sample = 0 } = leaf.context.widget.overview.value ?? {};
+  const { reference, shape } = leaf.summary.value;
+  const index = indexText(leaf.lens, shape, { ...cut, sample });
+  const at = (one: number): string => activation(stage.id, leaf.name, stage.leaves, one) + index;
+  return reference === null ? at(frame) : `${at(frame)} - ${at(reference)}`;
 }
 
 /** The index that cuts out an item, a row, a spot. Axes that are not cut stay whole. */

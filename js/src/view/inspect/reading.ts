@@ -1,7 +1,7 @@
 /** What the crosshair reads: the value there, its row and its column, exact as soon as they can be. */
 import type { Values } from "../../colour";
 import type { TileRequest } from "../../protocol";
-import { computed, type ReadonlySignal, watch } from "../../state";
+import { computed, pairOf, type Probe, type ReadonlySignal, watch } from "../../state";
 import { closely, failure, known, type Leaf, type Part, request } from "./detail";
 import { best, columnThrough, momentsOf, rowThrough, type Slice, type Spot, valueAt } from "./slice";
 
@@ -14,6 +14,8 @@ export interface Reading {
   readonly column: ReadonlySignal<Values | null>;
   /** Greatest magnitude of the slice: full deflection of its profiles. */
   readonly limit: ReadonlySignal<number>;
+  /** With a reference: the slices of the values here and there, null while they have not come. */
+  readonly pair: ReadonlySignal<readonly (Slice | null)[]>;
   /** Why the exact slice cannot come; "" where nothing is wrong. */
   readonly failure: ReadonlySignal<string>;
 }
@@ -53,6 +55,14 @@ function crossRequests(leaf: Leaf, { request: whole, size }: Ask, { row, column 
   ];
 }
 
+/** Of a difference: what it is the difference to, and the two exact values, as far as they are there. */
+export function minusAt({ summary }: Leaf, { pair }: Reading, spot: Spot): Probe["minus"] {
+  const frame = summary.value.reference;
+  if (frame === null) return undefined;
+  const exact = pair.value.flatMap((slice) => (slice?.exact ? [valueAt(slice, spot)] : []));
+  return { frame, values: exact.length === 2 ? exact : [] };
+}
+
 /** Claims what it needs until `end`. */
 export function read(looked: Looked, end: AbortSignal): Reading {
   const { leaf, ask, spot, derive } = looked;
@@ -60,13 +70,14 @@ export function read(looked: Looked, end: AbortSignal): Reading {
   const cross = computed(() => crossRequests(leaf, ask.value, spot.value));
   const claim = interest.claim(end);
   // The row and the column hold the value under the crosshair, so they go first.
-  watch(end, () => claim.want([...cross.value, ask.value.request]));
+  const parts = computed(() => pairOf(leaf.context.widget, ask.value.request));
+  watch(end, () => claim.want([...cross.value, ask.value.request, ...parts.value]));
+  const sliceOf = (request: TileRequest): Slice | null => {
+    const asked = known(leaf, request, ask.value.size);
+    return asked === null || derive === undefined ? asked : derive(asked);
+  };
 
-  const slice = computed(() => {
-    const asked = known(leaf, ask.value.request, ask.value.size);
-    const derived = asked === null || derive === undefined ? asked : derive(asked);
-    return best(derived, looked.coded.value);
-  });
+  const slice = computed(() => best(sliceOf(ask.value.request), looked.coded.value));
   const exactLine = (i: number): Values | null => {
     const wanted = cross.value[i];
     const tile = wanted === undefined ? null : interest.get(wanted.key);
@@ -89,6 +100,7 @@ export function read(looked: Looked, end: AbortSignal): Reading {
       const { min, max } = momentsOf(slice.value.values);
       return Math.max(Math.abs(min), Math.abs(max)) || 1;
     }),
+    pair: computed(() => parts.value.map(sliceOf)),
     failure: computed(() => failure(leaf, ask.value.request)),
   };
 }

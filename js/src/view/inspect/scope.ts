@@ -4,11 +4,11 @@ import { brief } from "../../format";
 import { computed, type ReadonlySignal, type Signal, signal, watch } from "../../state";
 import { type Child, html } from "../dom";
 import { type Leaf, scaleOf } from "./detail";
-import { type Fact, facts } from "./facts";
+import { type Fact, facts, minusFacts } from "./facts";
 import { live } from "../parts";
 import { plate } from "./plate";
 import { profile } from "./profile";
-import type { Reading } from "./reading";
+import { minusAt, type Reading } from "./reading";
 import { momentsOf, peakOf, type Slice, type Spot, valueAt } from "./slice";
 
 export interface ScopeSource {
@@ -89,9 +89,14 @@ function probe(source: ScopeSource, hovered: ReadonlySignal<Spot | null>, end: A
       position: source.position(here),
       value: crossed ? reading.value.value : slice === null ? null : valueAt(slice, here),
       exact: crossed ? reading.exact.value : slice?.exact === true,
+      minus: minusAt(leaf, reading, here),
     };
   });
 }
+
+/** The two values under the crosshair before what else is known of it. */
+const withMinus = ({ leaf, reading, spot, facts }: ScopeSource): ReadonlySignal<readonly Fact[]> =>
+  computed(() => [...minusFacts(minusAt(leaf, reading, spot.value)), ...facts.value]);
 
 export function scope(source: ScopeSource, end: AbortSignal): HTMLElement {
   const { leaf, reading, size, box, spot, part, names } = source;
@@ -116,7 +121,7 @@ export function scope(source: ScopeSource, end: AbortSignal): HTMLElement {
   const row = profile({ ...across, along: "row", at: at("column"), label: "Values of the row" }, end);
   const column = profile({ ...down, along: "column", at: at("row"), label: "Values of the column" }, end);
   const { value, exact, failure } = reading;
-  const said = facts({ context: leaf.context, value, exact, scale, facts: source.facts, failure }, end);
+  const said = facts({ context: leaf.context, value, exact, scale, facts: withMinus(source), failure }, end);
   const { above, left, under } = source.extras ?? {};
   const slot = (name: string, ...children: Child[]): HTMLElement =>
     html("div", { class: `nf-i-slot-${name}` }, ...children);

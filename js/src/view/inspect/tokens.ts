@@ -11,7 +11,7 @@ import type { TokensLens } from "./lens";
 import { PLATE, zText } from "./maps";
 import { atInput } from "./place";
 import { boxOf } from "./plate";
-import { activation, indexText } from "./python";
+import { expressionOf } from "./python";
 import { type Ask, askWhole, read } from "./reading";
 import { scope, scopeTitle, settle } from "./scope";
 import { overGrid, type Slice, type Spot } from "./slice";
@@ -91,7 +91,7 @@ export function featureScope(source: TokensSource, end: AbortSignal): readonly C
     const [height, width] = [1 / size[0], 1 / size[1]];
     return { top: spot.value.row * height, left: spot.value.column * width, height, width };
   });
-  const expression = computed(() => expressionFor(leaf, lens, stage, token.value, picked.value));
+  const expression = computed(() => expressionOf(leaf, stage, { item: null, row: token.value, column: picked.value }));
   const position = ({ row, column }: Spot): number[] => [row, column];
   const extras = { under: atInput(leaf.context, leaf.stage, place, end) };
   const names = ["y", "x"] as const;
@@ -100,11 +100,6 @@ export function featureScope(source: TokensSource, end: AbortSignal): readonly C
     scope({ leaf, reading, size, box: boxOf(size, PLATE), spot, part, names, facts, position, extras }, end),
     copyLine(expression, end),
   ];
-}
-
-function expressionFor(leaf: Leaf, lens: TokensLens, stage: StageInfo, row: number, column: number): string {
-  const cut = { sample: leaf.context.widget.overview.value?.sample ?? 0, item: null, row, column };
-  return activation(stage.id, leaf.name, stage.leaves) + indexText(lens, leaf.summary.value.shape, cut);
 }
 
 const MATRIX_WIDTH = 363;
@@ -162,7 +157,9 @@ export function matrixScope(source: TokensSource, spot: Signal<Spot>, end: Abort
       [lens.item, String(column)],
     ];
   });
-  const expression = computed(() => expressionFor(leaf, lens, stage, spot.value.row, spot.value.column));
+  const expression = computed(() =>
+    expressionOf(leaf, stage, { item: null, row: spot.value.row, column: spot.value.column }),
+  );
   const position = ({ row, column }: Spot): number[] => [row, column];
   const extras = labelled ? { left: rowLabels(lens.labels, spot, end) } : {};
   const names = [lens.rowName, lens.item] as const;

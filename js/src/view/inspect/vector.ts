@@ -6,15 +6,15 @@ import { computed, type ReadonlySignal, type Signal, signal, watch } from "../..
 import { type Child, html, on, setAttributes } from "../dom";
 import { copyLine } from "./copy";
 import { codedOverview, type Leaf, scaleOf } from "./detail";
-import { type Fact, facts } from "./facts";
+import { type Fact, facts, minusFacts } from "./facts";
 import type { VectorLens } from "./lens";
 import { remade } from "../parts";
 import { moved } from "./plate";
 import { profile } from "./profile";
-import { activation, indexText } from "./python";
-import { askWhole, type Reading, read } from "./reading";
+import { expressionOf } from "./python";
+import { askWhole, minusAt, type Reading, read } from "./reading";
 import { scopeTitle, settle } from "./scope";
-import { rankAmong, type Slice, type Spot } from "./slice";
+import { rankAmong, type Slice, type Spot, valueAt } from "./slice";
 
 export interface VectorSource {
   readonly leaf: Leaf;
@@ -24,6 +24,8 @@ export interface VectorSource {
   readonly spot: Signal<Spot>;
   /** Where the crosshair starts: at the peak, if nothing else is said. */
   readonly first?: (slice: Slice) => Spot;
+  /** Index under the pointer. */
+  readonly hovered: Signal<number | null>;
   /** Name of an index, where it has one. */
   name(index: number): string;
 }
@@ -66,7 +68,7 @@ function barChart(
   part: { readonly start: ReadonlySignal<number>; readonly count: number; readonly label: string },
   end: AbortSignal,
 ): HTMLElement {
-  const { lens, spot } = source;
+  const { lens, spot, hovered } = source;
   const { start, count, label } = part;
   const values = computed(() => {
     const row = reading.row.value;
@@ -81,15 +83,22 @@ function barChart(
   const figure = html("div.nf-i-bars", { tabindex: 0, role: "application" }, bars);
   watch(end, () => setAttributes(figure, { "aria-label": `${label}: index ${spot.value.column}; arrow keys move` }));
   watch(end, () => setAttributes(figure, { "data-exact": reading.exact.value, "data-waiting": values.value === null }));
-  const choose = (event: PointerEvent): void => {
+  const under = (event: PointerEvent): number => {
     const { left, width } = figure.getBoundingClientRect();
     const index = start.peek() + Math.floor(((event.clientX - left) / (width || 1)) * count);
-    spot.value = { row: 0, column: Math.max(0, Math.min(lens.length - 1, index)) };
+    return Math.max(0, Math.min(lens.length - 1, index));
+  };
+  const choose = (event: PointerEvent): void => {
+    spot.value = { row: 0, column: under(event) };
+  };
+  const move = (event: PointerEvent): void => {
+    // The window moves with the index, so that dragging in it would run away.
+    if (event.buttons & 1 && count === lens.length) choose(event);
+    hovered.value = under(event);
   };
   on<HTMLElement, PointerEvent>(figure, "pointerdown", (event) => event.button === 0 && choose(event), end);
-  // The window moves with the index, so that dragging in it would run away.
-  if (count === lens.length)
-    on<HTMLElement, PointerEvent>(figure, "pointermove", (event) => event.buttons & 1 && choose(event), end);
+  on<HTMLElement, PointerEvent>(figure, "pointermove", move, end);
+  on(figure, "pointerleave", () => (hovered.value = null), end);
   on<HTMLElement, KeyboardEvent>(
     figure,
     "keydown",
@@ -152,8 +161,8 @@ function vectorFacts({ lens, name }: VectorSource, reading: Reading, { column }:
   return rows;
 }
 
-/** Says to the readout where the reader is, from a move in `body` until the focus leaves it. */
-function probe({ leaf, spot }: VectorSource, { value, exact }: Reading, body: HTMLElement, end: AbortSignal): void {
+/** Says to the readout what the pointer is on, else where the reader is, from a move in `body` until the focus leaves. */
+function probe({ leaf, spot, hovered }: VectorSource, reading: Reading, body: HTMLElement, end: AbortSignal): void {
   const touched = signal(false);
   // The charts keep their keys to themselves, so they are heard on the way down.
   for (const type of ["pointerdown", "keydown"]) on(body, type, () => (touched.value = true), end, { capture: true });
@@ -161,20 +170,23 @@ function probe({ leaf, spot }: VectorSource, { value, exact }: Reading, body: HT
   const held = leaf.context.view.probe;
   let said = false;
   watch(end, () => {
-    if (!touched.value) {
+    const here = hovered.value ?? (touched.value ? spot.value.column : null);
+    if (here === null) {
       if (said) held.value = null;
       said = false;
       return;
     }
     said = true;
-    const place = { stage: leaf.stage, leaf: leaf.name, part: "", position: [spot.value.column] };
-    held.value = { ...place, value: value.value, exact: exact.value };
+    const [slice, at] = [reading.slice.value, { row: 0, column: here }];
+    const value = slice === null ? null : valueAt(slice, at);
+    const place = { stage: leaf.stage, leaf: leaf.name, part: "", position: [here], minus: minusAt(leaf, reading, at) };
+    held.value = { ...place, value, exact: slice?.exact === true };
   });
 }
 
-export function vectorScope(source: VectorSource, end: AbortSignal): readonly Child[] {
+export function vectorScope(given: Omit<VectorSource, "hovered">, end: AbortSignal): readonly Child[] {
+  const source: VectorSource = { ...given, hovered: signal<number | null>(null) };
   const { leaf, lens, stage, spot } = source;
-  const { widget } = leaf.context;
   const size = [1, lens.length] as const;
   const ask = computed(() => askWhole(leaf, size, {}));
   const coded = computed(() => codedOverview(leaf.summary.value, null));
@@ -182,12 +194,12 @@ export function vectorScope(source: VectorSource, end: AbortSignal): readonly Ch
   settle(spot, reading.slice, end, source.first);
   const part = computed(() => `index ${spot.value.column}`);
   const scale = computed(() => scaleOf(leaf, reading.slice.value));
-  const list = computed(() => vectorFacts(source, reading, spot.value));
+  const list = computed(() => [
+    ...minusFacts(minusAt(leaf, reading, spot.value)),
+    ...vectorFacts(source, reading, spot.value),
+  ]);
   const { value, exact, failure } = reading;
-  const expression = computed(() => {
-    const cut = { sample: widget.overview.value?.sample ?? 0, item: null, column: spot.value.column };
-    return activation(stage.id, leaf.name, stage.leaves) + indexText(lens, leaf.summary.value.shape, cut);
-  });
+  const expression = computed(() => expressionOf(leaf, stage, { item: null, column: spot.value.column }));
   const body = html("div.nf-i-vector");
   probe(source, reading, body, end);
   const whole = { start: signal(0), count: lens.length, label: "All values" };

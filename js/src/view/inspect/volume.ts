@@ -10,7 +10,7 @@ import type { VolumeLens } from "./lens";
 import { partText, PLATE, zText } from "./maps";
 import { chooser, live, remade } from "../parts";
 import { boxOf } from "./plate";
-import { activation, indexText } from "./python";
+import { expressionOf } from "./python";
 import { askWhole, read } from "./reading";
 import { scope, scopeTitle, settle } from "./scope";
 import { best, type Spot } from "./slice";
@@ -89,7 +89,6 @@ export function volumeScope(source: VolumeSource, end: AbortSignal): HTMLElement
 }
 
 function cutScope({ leaf, lens, stage, cut, picked }: VolumeSource, axis: number, end: AbortSignal): HTMLElement[] {
-  const { widget } = leaf.context;
   const size = cutSize(lens.size, axis);
   const names = lens.names.filter((_, place) => place !== axis) as unknown as readonly [string, string];
   const spot = signal<Spot>({ row: 0, column: 0 });
@@ -113,10 +112,7 @@ function cutScope({ leaf, lens, stage, cut, picked }: VolumeSource, axis: number
     at.splice(axis, 0, cut.peek()[1]);
     return at;
   };
-  const expression = computed(() => {
-    const place = { sample: widget.overview.value?.sample ?? 0, item: picked.value, slice: cut.value, ...spot.value };
-    return activation(stage.id, leaf.name, stage.leaves) + indexText(lens, leaf.summary.value.shape, place);
-  });
+  const expression = computed(() => expressionOf(leaf, stage, { item: picked.value, slice: cut.value, ...spot.value }));
   return [
     scopeTitle(part, reading, end),
     scope({ leaf, reading, size, box: boxOf(size, PLATE), spot, part, names, facts, position }, end),

@@ -17,7 +17,8 @@ const order = (...channels: number[]): DataView => new DataView(Int32Array.from(
 function summary(picture: Picture, more: Partial<Summary> = {}): Summary {
   const axes = ["batch", "channel", "height", "width"];
   const rest = { axes, axes_kind: "image", axes_reason: "", statistics: null, histogram: null, ranking: null };
-  return { leaf: "", shape: [1, 6, 4, 4], dtype: "float32", picture, ...rest, ...more };
+  const colours = { scale: [0, 1] as const, reference: null };
+  return { leaf: "", shape: [1, 6, 4, 4], dtype: "float32", picture, ...colours, ...rest, ...more };
 }
 
 const MAPS: Picture = {

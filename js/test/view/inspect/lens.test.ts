@@ -28,6 +28,8 @@ function summary(
     axes_kind: kind,
     axes_reason: "",
     picture,
+    scale: [0, 1],
+    reference: null,
     statistics: null,
     histogram: null,
     ranking: null,
