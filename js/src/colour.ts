@@ -34,7 +34,7 @@ export interface ColourTable {
   readonly notFinite: readonly [number, number, number];
 }
 
-type Rgb = readonly [number, number, number];
+export type Rgb = readonly [number, number, number];
 
 const parse = (hex: string): Rgb => [0, 2, 4].map((i) => Number.parseInt(hex.slice(i, i + 2), 16)) as unknown as Rgb;
 

@@ -145,8 +145,36 @@ export type Picture =
       Codes)
   | { readonly kind: "scalar"; readonly value: number | null; readonly text: string }
   | { readonly kind: "classes"; readonly entries: readonly ClassInfo[]; readonly count: number; readonly scale: string }
+  /** `codes`: places in `entries`, one byte each; 255 is none. The value of an entry is its share of all places. */
+  | ({
+      readonly kind: "mask";
+      readonly codes: Bytes;
+      readonly entries: readonly ClassInfo[];
+      readonly count: number;
+      readonly how: string;
+      /** Index of the class that gets no colour, or −1. */
+      readonly background: number;
+      /** The slice of a volume, or null. */
+      readonly depth: number | null;
+      /** Path of the input that it lies over. */
+      readonly over: string;
+    } & Grid &
+      Sized<Pair>)
+  | {
+      readonly kind: "boxes";
+      readonly entries: readonly BoxInfo[];
+      readonly count: number;
+      readonly size: Pair;
+      readonly over: string;
+    }
   | { readonly kind: "nothing"; readonly reason: string };
 
+/** `sides`: left, top, right and bottom as parts of the image's width and height. */
+export type BoxInfo = {
+  readonly sides: readonly [number, number, number, number];
+  readonly name: string;
+  readonly score: number | null;
+};
 export type ClassInfo = { readonly index: number; readonly name: string; readonly value: number | null };
 
 export interface Summary {

@@ -110,6 +110,11 @@ function checkPicture(picture: Picture): void {
         picture.planes.reduce((sum, plane) => sum + plane.rows * plane.columns, 0),
       );
       break;
+    case "mask":
+      checkBytes(what, picture.codes, elements(what, picture.rows, picture.columns));
+      if (!Array.isArray(picture.entries)) fail(`${what}: no entries`);
+      break;
+    case "boxes":
     case "classes":
       if (!Array.isArray(picture.entries)) fail(`${what}: no entries`);
       break;

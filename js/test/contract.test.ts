@@ -39,7 +39,18 @@ it("reads the graph", () => {
 describe("the overview", () => {
   it("holds every kind of picture, and none that cannot be read", () => {
     const kinds = new Set(summaries.map(({ picture }) => picture.kind));
-    expect([...kinds].sort()).toEqual(["classes", "maps", "nothing", "photo", "scalar", "tokens", "vector", "volume"]);
+    expect([...kinds].sort()).toEqual([
+      "boxes",
+      "classes",
+      "maps",
+      "mask",
+      "nothing",
+      "photo",
+      "scalar",
+      "tokens",
+      "vector",
+      "volume",
+    ]);
     for (const { picture } of summaries)
       if (picture.kind === "nothing") expect(picture.reason).not.toMatch(/unreadable/);
   });

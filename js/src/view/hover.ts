@@ -1,6 +1,7 @@
 /** What the pointer is on: stage, edge, and the element of a picture under it. */
 
 import { atEnd } from "../ends";
+import { percent } from "../format";
 import type { Tile } from "../interest";
 import type { TileRequest } from "../protocol";
 import { type Hover, NO_HOVER, pairOf, type Probe, type ReadonlySignal, signal, watch } from "../state";
@@ -8,6 +9,7 @@ import { toLayout } from "../viewport";
 import { type Plane, valueAt } from "./canvas";
 import { exactRequest } from "./detail";
 import { on } from "./dom";
+import { classAt } from "./draw/overlay";
 import { photoAt, photoSlots, type Slot } from "./draw/slots";
 import type { Placed } from "./draw/tiles";
 import type { Pane, StagePicture } from "./pane";
@@ -79,6 +81,13 @@ function readAim(aim: Aim, pane: Pane): { probe: Probe | null; wanted: TileReque
   const picture = pane.pictures.get(stage);
   const summary = pane.widget.overview.value?.stages[stage]?.[0];
   if (picture === undefined || summary === undefined) return { probe: null, wanted: [] };
+  if (summary.picture.kind === "mask") {
+    const { name = "", value = null } = classAt(summary.picture, aim.v, aim.u) ?? {};
+    const [rows, columns] = placed.slot.full;
+    const position = [Math.floor(aim.v * rows), Math.floor(aim.u * columns)];
+    const note = value === null ? "no class" : `${name} · ${percent(value)} of all places`;
+    return { probe: { stage, leaf: picture.leaf, part: "", position, value: null, exact: true, note }, wanted: [] };
+  }
   const photo = summary.picture.kind === "photo" ? summary.picture : null;
   const plane = photo === null ? picture.style.planeFor(placed.slot) : null;
   const element = elementAt(aim, plane);

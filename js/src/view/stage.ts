@@ -9,6 +9,7 @@ import { present, setAttributes, svg } from "./dom";
 import { alarmText, type CardStyle, drawCard, isAlarming, pictureBox, shapeOf } from "./draw/card";
 import { drawFar } from "./draw/far";
 import { createImagePool, type ImagePool } from "./draw/images";
+import { photoAtPath } from "./draw/overlay";
 import { drawPicture } from "./draw/picture";
 import { photoSlots } from "./draw/slots";
 import type { Drawing, PictureStyle } from "./draw/tiles";
@@ -137,6 +138,7 @@ function styleOf(
     density: card.level === "far" ? view.ratio.value : pane.density.value,
     measure: card.measure,
     images,
+    photoOf: (path) => photoAtPath(widget.graph.value, widget.overview.value, path),
     planeFor: (slot) => (looked ? bestPlane(place, slot, interest) : slot.plane),
     scaleFor: (plane) => leafScale(widget, summary, () => planeRange(plane)),
   };
@@ -152,6 +154,8 @@ function requests(parts: Parts, summary: Summary, drawing: Drawing | null, style
   if (drawing === null || !(exact || parts.near.value)) return [];
   const { picture } = summary;
   if (picture.kind === "photo") return photoSlots(summary, picture).map((slot) => wholeRequest(place, slot));
+  // Classes were found from all channels: no slice would show them better.
+  if (picture.kind === "mask") return [];
   let left = exact ? EXACT_UP_TO : 0;
   return drawing.placed.map(({ slot, width, height }) => {
     const elements = slot.full[0] * slot.full[1];

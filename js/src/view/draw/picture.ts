@@ -5,6 +5,7 @@ import { bitmapUrl, type Plane, photoBitmap } from "../canvas";
 import { type Child, svg } from "../dom";
 import type { Image } from "./images";
 import { classBars, hatch, sentence, wordColumns } from "./marks";
+import { drawOverlay, overlayImage } from "./overlay";
 import * as plan from "./plan";
 import { sharpPhoto } from "./sharpen";
 import { mapSlots, mapsOf, photoSlots, type Slot, volumeSlots, wholeSlot } from "./slots";
@@ -89,6 +90,10 @@ function drawWords(text: string, style: PictureStyle): Drawing {
 export function drawTile(summary: Summary, cell: plan.Cell, style: PictureStyle): SVGElement | null {
   const { picture } = summary;
   if (picture.kind === "photo") return style.images.show("far", cell, photoImage(summary, picture, cell, style));
+  if (picture.kind === "mask" || picture.kind === "boxes") {
+    const image = overlayImage(picture, style);
+    return image && style.images.show("far", cell, image);
+  }
   if (picture.kind === "vector") {
     const plane = style.planeFor(wholeSlot(picture))!;
     const square = foldedOnce(plane, ...plan.fold(plane.rows * plane.columns, cell));
@@ -122,6 +127,9 @@ export function drawPicture(summary: Summary, style: PictureStyle): Drawing {
     }
     case "classes":
       return { element: classBars(picture, plan.CLASS_ROWS[style.card], width, height, style.measure), placed: [] };
+    case "mask":
+    case "boxes":
+      return drawOverlay(picture, style);
     case "nothing":
       return drawWords(picture.reason, style);
     default:

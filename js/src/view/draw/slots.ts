@@ -48,6 +48,8 @@ function makePlanes(picture: Picture): readonly Plane[] {
       });
     }
     case "photo":
+    case "mask":
+    case "boxes":
     case "scalar":
     case "classes":
     case "nothing":

@@ -1,7 +1,7 @@
 /** What the pictures of all kinds are made of: slices in cells, as images. */
 import type { ColourTable, Scale } from "../../colour";
 import type { CardSize } from "../../layout/types";
-import type { Options } from "../../protocol";
+import type { Options, Picture } from "../../protocol";
 import type { Level } from "../../viewport";
 import { bitmapOf, bitmapUrl, type Plane } from "../canvas";
 import { svg } from "../dom";
@@ -22,6 +22,8 @@ export interface PictureStyle {
   readonly density: number;
   readonly measure: Measure;
   readonly images: ImagePool;
+  /** The photo that the input at this path is shown as, or null. */
+  photoOf(path: string): Extract<Picture, { kind: "photo" }> | null;
   /** The best values there are for a slice, or null. */
   planeFor(slot: Slot): Plane | null;
   scaleFor(plane: Plane): Scale;

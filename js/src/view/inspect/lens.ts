@@ -106,9 +106,28 @@ function volumeLens(summary: Summary, size: readonly [number, number, number], r
   };
 }
 
+/** Depth (or time), height and width of a volume that is not drawn as one. */
+const sizesOf = ({ axes, shape }: Summary): readonly [number, number, number] =>
+  ["depth", "height", "width"].map(
+    (name) => shape[axes.indexOf(name)] ?? shape[axes.indexOf("time")] ?? 1,
+  ) as unknown as readonly [number, number, number];
+
+function tokensLens(
+  summary: Summary,
+  { size, grid, special, labels }: Pick<TokensLens, "size" | "grid" | "special" | "labels">,
+  rule: Rule,
+): TokensLens {
+  const { axes } = summary;
+  const column = tail(axes, [axes.includes("feature") ? "feature" : "channel"]);
+  const row = others(axes, column);
+  const rowName = axes[row[0] ?? -1] === "time" ? "time" : "token";
+  const places = { batch: axes.indexOf("batch"), item: column, row, column };
+  return { form: "tokens", ...grouped(summary, column, rule), size, rowName, grid, special, labels, axes: places };
+}
+
 /** Pure. What cannot be looked at closer has the form "none". */
 export function lensOf(summary: Summary, rule: Rule): Lens {
-  const { axes, picture } = summary;
+  const { axes, axes_kind, picture } = summary;
   const batch = axes.indexOf("batch");
   const flat = (length: number): Lens => {
     const column = others(axes, []);
@@ -124,18 +143,19 @@ export function lensOf(summary: Summary, rule: Rule): Lens {
       return mapsLens(summary, picture.size, rule);
     case "volume":
       return volumeLens(summary, picture.size, rule);
-    case "tokens": {
+    case "tokens":
       // Numbers of tokens: one for each, and no features.
-      if (picture.size[1] === 1) return flat(picture.size[0]);
-      const column = tail(axes, [axes.includes("feature") ? "feature" : "channel"]);
-      const row = others(axes, column);
-      const { size, grid, special, labels } = picture;
-      const rowName = axes[row[0] ?? -1] === "time" ? "time" : "token";
-      const places = { batch, item: column, row, column };
-      return { form: "tokens", ...grouped(summary, column, rule), size, rowName, grid, special, labels, axes: places };
-    }
+      return picture.size[1] === 1 ? flat(picture.size[0]) : tokensLens(summary, picture, rule);
+    case "mask":
+      return axes_kind === "volume"
+        ? volumeLens(summary, sizesOf(summary), rule)
+        : mapsLens(summary, picture.size, rule);
     case "vector":
       return flat(picture.size);
+    case "boxes": {
+      const rest = { size: [picture.count, 4], grid: null, special: 0, labels: [] } as const;
+      return axes_kind === "tokens" && picture.count > 0 ? tokensLens(summary, rest, rule) : flat(-1);
+    }
     case "classes":
       return flat(picture.count);
     case "scalar":

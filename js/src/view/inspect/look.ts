@@ -1,7 +1,10 @@
 /** What of a leaf can be looked at closely, by the form of its lens. */
-import type { StageInfo } from "../../protocol";
+import { colourTable } from "../../colour";
+import type { Picture, StageInfo } from "../../protocol";
 import { computed, type ReadonlySignal, type Signal, signal } from "../../state";
-import { type Child, html } from "../dom";
+import { type Child, html, svg } from "../dom";
+import { createImagePool } from "../draw/images";
+import { drawOverlay, LEGEND, photoAtPath } from "../draw/overlay";
 import { attentionScope } from "./attention";
 import { type Classes, className, classesText, classList } from "./classes";
 import type { Leaf } from "./detail";
@@ -13,7 +16,10 @@ import { healthLine } from "./statistics";
 import { featureButtons, featureScope, matrixScope, tokensGrid } from "./tokens";
 import { vectorScope } from "./vector";
 import { type CutPlace, cutChooser, firstCut, volumeGrid, volumeScope } from "./volume";
-import { grouped } from "./words";
+import { grouped, plural } from "./words";
+
+/** Width of a mask or of boxes, CSS px. */
+const OVERLAY = 240;
 
 const section = (name: string, ...children: Child[]): HTMLElement =>
   html("section", { class: `nf-i-section nf-i-${name}` }, ...children);
@@ -148,7 +154,47 @@ function lookAtRest({ summary }: Leaf, end: AbortSignal): Child[] {
   return [remade(section("scope-of"), make, end)];
 }
 
+/** The mask or the boxes, large; nothing of other kinds. */
+function overlaySection({ context, summary }: Leaf, end: AbortSignal): HTMLElement {
+  const images = createImagePool(end);
+  const { widget, view } = context;
+  const make = (): Child[] => {
+    const { picture } = summary.value;
+    if (picture.kind !== "mask" && picture.kind !== "boxes") return [];
+    const [rows, columns] = picture.size;
+    const box = { width: OVERLAY, height: (OVERLAY * rows) / columns / (1 - LEGEND) };
+    const drawn = drawOverlay(picture, {
+      box,
+      density: view.ratio.value,
+      measure: (text, _, px) => text.length * px * 0.6,
+      images,
+      table: colourTable(view.theme.value),
+      photoOf: (path) => photoAtPath(widget.graph.value, widget.overview.value, path),
+    });
+    const text =
+      picture.kind === "mask" ? maskText(picture) : `${plural(picture.count, "box", "boxes")}, the best shown`;
+    const head = html(
+      "h4.nf-i-heading",
+      {},
+      html("b", {}, picture.kind === "mask" ? "Mask" : "Boxes"),
+      html("span", {}, text),
+    );
+    return [head, svg("svg.nf-i-overlay", { ...box, viewBox: `0 0 ${box.width} ${box.height}` }, drawn.element)];
+  };
+  return remade(section("items"), make, end);
+}
+
+/** "argmax of 21 channels, depth 12". */
+const maskText = ({ how, depth }: Extract<Picture, { kind: "mask" }>): string =>
+  depth === null ? how : `${how}, depth ${depth}`;
+
 export function look(leaf: Leaf, stage: StageInfo, end: AbortSignal): Child[] {
+  const { kind } = leaf.summary.peek().picture;
+  const values = lookAtValues(leaf, stage, end);
+  return kind === "mask" || kind === "boxes" ? [overlaySection(leaf, end), ...values] : values;
+}
+
+function lookAtValues(leaf: Leaf, stage: StageInfo, end: AbortSignal): Child[] {
   const { lens }: { readonly lens: Lens } = leaf;
   switch (lens.form) {
     case "maps":
