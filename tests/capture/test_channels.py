@@ -54,6 +54,15 @@ def test_score_is_the_variance_after_pooling(maps):
     assert np.allclose(scores, area_means(maps, 14, 14).var((1, 2)), rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("channels_last", [False, True])
+@pytest.mark.parametrize("shape", [(9, 28, 28), (9, 56, 112), (3, 28, 42), (9, 112, 113), (5, 14, 14), (20, 15, 14)])
+def test_score_is_the_variance_after_pooling_for_windows_of_any_size(shape, channels_last):
+    maps = torch.randn(1, *shape, generator=generator())
+    maps = maps.to(memory_format=torch.channels_last) if channels_last else maps
+    scores = reduce(maps, IMAGE, leaf="").ranking.scores
+    assert np.allclose(scores, area_means(maps[0].numpy(), 14, 14).var((1, 2)), rtol=1e-4, atol=1e-6)
+
+
 @given(arrays.arrays(np.float32, (9, 6, 6), elements=st.sampled_from([0, 1, 2, np.nan, np.inf])))
 def test_every_channel_is_ranked_once(maps):
     ranking = reduce(torch.from_numpy(maps), MAPS, leaf="").ranking

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from ..records import Floats, Ranking, Statistics
-from .moments import Doubles, Moments, Scan, pool
+from .moments import Doubles, Moments, Scan, pool, together
 from .values import real
 from .views import View, pieces
 
@@ -38,10 +38,11 @@ def grid_of(maps: Tensor) -> tuple[int, int]:
     return min(GRID, maps.shape[1]), min(GRID, maps.shape[2])
 
 
-def by_structure(maps: Tensor, found: Scan, stats: Statistics, *, limit: int) -> Ranking:
+def by_structure(maps: Tensor, found: Scan, stats: Statistics, *, limit: int, chosen: bool) -> Ranking:
     """Variance after pooling; a channel like one already taken, or a weak one, goes behind.
 
-    Mean square would pick flat channels late in a net, and plain variance noise early.
+    Mean square would pick flat channels late in a net, and plain variance noise early. With the picture's channels
+    `chosen` already, alike ones are not told apart.
     """
 
     def profiles(channels: Indices) -> Tensor:
@@ -49,18 +50,12 @@ def by_structure(maps: Tensor, found: Scan, stats: Statistics, *, limit: int) ->
             return found.pooled.index_select(0, torch.from_numpy(channels).to(maps.device))
         return gather(maps, channels, *grid_of(maps), limit=limit)
 
-    order = _distinct_first(found.structure, profiles)
+    order = _descending(found.structure) if chosen else _distinct_first(found.structure, profiles)
     silent = _silent(maps, found.moments, stats, limit)
     return Ranking("structure", order.astype(np.int32), _single(found.structure), *silent)
 
 
-def by_score(maps: Tensor, found: Scan, stats: Statistics, *, limit: int) -> Ranking:
-    """`by_structure` without telling alike channels apart: for a picture whose channels are chosen already."""
-    silent = _silent(maps, found.moments, stats, limit)
-    return Ranking("structure", _descending(found.structure).astype(np.int32), _single(found.structure), *silent)
-
-
-def by_spread(view: View, patches: Moments, found: Moments, stats: Statistics, *, limit: int) -> Ranking:
+def by_spread(view: View, patches: Moments, found: Moments, stats: Statistics, *, limit: int, chosen: bool) -> Ranking:
     """Standard deviation over the patches: transformers carry a few features that are huge and constant.
 
     `found` are the moments of all tokens, `patches` those of the tokens after the special ones.
@@ -71,7 +66,8 @@ def by_spread(view: View, patches: Moments, found: Moments, stats: Statistics, *
     def profiles(channels: Indices) -> Tensor:
         return gather(view.patches, channels, *grid_of(view.patches), limit=limit)
 
-    order = _distinct_first(scores, profiles) if view.axes.grid else _descending(scores)
+    told_apart = view.axes.grid is not None and not chosen
+    order = _distinct_first(scores, profiles) if told_apart else _descending(scores)
     silent = _silent(features, found, stats, limit)
     return Ranking("spread", order.astype(np.int32), _single(scores), *silent)
 
@@ -88,7 +84,7 @@ def gather(maps: Tensor, channels: Indices, rows: int, columns: int, *, limit: i
     runs = [torch.from_numpy(channels[i : i + step]).to(maps.device) for i in range(0, len(channels), step)]
     # A single map is taken as a view: it may be larger than the limit.
     chosen = (maps.narrow(0, int(run), 1) if len(run) == 1 else maps.index_select(0, run) for run in runs)
-    return torch.cat([pool(some, rows, columns, limit=limit) for some in chosen])
+    return together([pool(some, rows, columns, limit=limit) for some in chosen])
 
 
 def _distinct_first(scores: Doubles, profiles: Callable[[Indices], Tensor]) -> Indices:
@@ -138,25 +134,32 @@ def _descending(scores: Doubles) -> Indices:
 def _silent(channels: Tensor, moments: Moments, stats: Statistics, limit: int) -> tuple[int, int]:
     """Numbers of (dead, saturated) channels: the same value everywhere; at least half of the values at a bound."""
     cells = math.prod(channels.shape[1:])
-    spread = moments.high - moments.low
+    if cells <= 1:
+        return 0, 0
     largest = max(abs(stats.minimum), abs(stats.maximum))
-    several = (moments.number > 0) & (cells > 1)
-    saturated = several & (_at_bound(channels, stats, limit) * 2 >= cells)
-    dead = several & ~saturated & (spread <= _FLAT * largest)
-    return int(dead.sum()), int(saturated.sum())
+    dead = (moments.number > 0) & (moments.high - moments.low <= _FLAT * largest)
+    at_bound = _at_bound(channels, stats, limit)
+    if at_bound is None:
+        return int(np.count_nonzero(dead)), 0
+    saturated = (moments.number > 0) & (at_bound * 2 >= cells)
+    return int(np.count_nonzero(dead & ~saturated)), int(np.count_nonzero(saturated))
 
 
-def _at_bound(channels: Tensor, stats: Statistics, limit: int) -> Indices:
-    """How many values of each channel lie where a bounded activation levels off; 0 without such a bound."""
+def _at_bound(channels: Tensor, stats: Statistics, limit: int) -> Indices | None:
+    """How many values of each channel lie where a bounded activation levels off; None without such a bound."""
+    ends = [bound for bound in _BOUNDS if _is_near(stats.maximum if bound > 0 else stats.minimum, bound)]
+    if not ends or not channels.is_floating_point():
+        return None
     numbers: Indices = np.zeros(len(channels), np.int64)
-    for bound in _BOUNDS:
-        end = stats.maximum if bound > 0 else stats.minimum
-        if not channels.is_floating_point() or not abs(end - bound) <= _NEAR * abs(bound):
-            continue
+    for bound in ends:
         for start, piece in pieces(channels, limit):
             near = (real(piece) / bound >= 1 - _NEAR).flatten(1).sum(1).cpu().numpy()
             numbers[start : start + len(near)] += near
     return numbers
+
+
+def _is_near(end: float, bound: float) -> bool:
+    return abs(end - bound) <= _NEAR * abs(bound)
 
 
 def _single(scores: Doubles) -> Floats:

@@ -75,8 +75,8 @@ def _maps(view: View, limit: int, pinned: Pinned) -> Reduced:
     ranked = view.axes.kind == "image"
     found = scan(maps, limit=limit, grid=rank.grid_of(maps) if ranked else None)
     stats, histogram = statistics(maps, found.moments, limit=limit)
-    ranked_by = rank.by_structure if pinned is None else rank.by_score
-    ranking = ranked_by(maps, found, stats, limit=limit) if ranked else None
+    chosen = pinned is not None
+    ranking = rank.by_structure(maps, found, stats, limit=limit, chosen=chosen) if ranked else None
     best = ranking.order if ranking else range(len(maps))
     return pictures.feature_maps(maps, _shown(best, pinned, len(maps)), limit=limit), stats, histogram, ranking
 
@@ -86,7 +86,7 @@ def _tokens(view: View, limit: int, pinned: Pinned) -> Reduced:
     patches = scan(features[:, special:], limit=limit).moments
     found = joined(scan(features[:, :special], limit=limit).moments, patches) if special else patches
     stats, histogram = statistics(features, found, limit=limit)
-    ranking = rank.by_spread(view, patches, found, stats, limit=limit)
+    ranking = rank.by_spread(view, patches, found, stats, limit=limit, chosen=pinned is not None)
     shown = _shown(ranking.order, pinned, len(features))
     return pictures.token_strip(view, shown, limit=limit), stats, histogram, ranking
 

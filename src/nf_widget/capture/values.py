@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 import torch
@@ -15,6 +16,7 @@ from ..records import Axes, AxisName, Nothing, TensorSpec
 
 # A sparse sample up to this size is shown like any other.
 DENSE_LIMIT = 1 << 20
+_AUTOCAST = ("cpu", "cuda", "mps", "xpu")
 _MKLDNN: torch.layout = torch._mkldnn  # type: ignore[attr-defined]  # noqa: SLF001
 _SINGLE = frozenset(
     {torch.float32, torch.float16, torch.bfloat16, torch.bool, torch.uint8, torch.int8, torch.int16}
@@ -42,19 +44,31 @@ def plainly() -> Iterator[None]:
 
     NumPy may overflow in silence: beyond 1e150 squares are infinite in float64 too.
     """
-    with ExitStack() as stack, np.errstate(over="ignore", invalid="ignore"):
-        stack.enter_context(torch.no_grad())
-        stack.enter_context(torch._C.DisableTorchFunction())
-        for device in ("cpu", "cuda", "mps", "xpu"):
-            if torch.is_autocast_enabled(device):
+    with torch.no_grad(), torch._C.DisableTorchFunction(), np.errstate(over="ignore", invalid="ignore"):
+        active = [device for device in _AUTOCAST if torch.is_autocast_enabled(device)]
+        if not active:
+            yield
+            return
+        with ExitStack() as stack:
+            for device in active:
                 stack.enter_context(torch.autocast(device, enabled=False))
-        yield
+            yield
 
 
 def spec_of(tensor: Tensor) -> TensorSpec:
     """A nested tensor has the shape `(samples,)`: its other dimensions have no one size."""
-    shape = (int(tensor.size(0)),) if tensor.is_nested else tuple(int(n) for n in tensor.shape)
-    return TensorSpec(shape, str(tensor.dtype).removeprefix("torch."), str(tensor.device))
+    shape = (int(tensor.size(0)),) if tensor.is_nested else tuple(map(int, tensor.shape))
+    return TensorSpec(shape, _dtype_name(tensor.dtype), _device_name(tensor.device))
+
+
+@cache
+def _dtype_name(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")
+
+
+@cache
+def _device_name(device: torch.device) -> str:
+    return str(device)
 
 
 def pick(tensor: Tensor, axes: Axes, sample: int) -> Sample | Nothing:

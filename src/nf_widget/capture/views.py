@@ -12,8 +12,8 @@ from torch import Tensor
 from ..records import Axes, AxesKind, AxisName
 from .values import Sample
 
-# Elements of a piece that a CPU reads several times for the price of once, since it stays in its cache.
-_IN_CACHE = 1 << 17
+# Elements of a piece that a CPU reads several times in little more time than once, since it stays in its caches.
+_IN_CACHE = 1 << 18
 
 Form = Literal["scalar", "vector", "tokens", "maps", "volume"]
 
@@ -79,7 +79,7 @@ def pieces(channels: Tensor, limit: int) -> Iterator[tuple[int, Tensor]]:
 
 def flat(values: Tensor) -> Tensor:
     """`[n]`, in the order in which the values lie in memory, so that a transposed tensor is not copied."""
-    return values.permute(_memory_order(values)).reshape(-1)
+    return (values if values.is_contiguous() else values.permute(_memory_order(values))).reshape(-1)
 
 
 def _memory_order(values: Tensor) -> list[int]:
