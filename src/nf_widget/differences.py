@@ -12,11 +12,9 @@ import numpy.typing as npt
 from .colours import colour_range
 from .flow import Flow
 from .records import (
-    Classes,
     FeatureMaps,
     Floats,
     Nothing,
-    Photo,
     Picture,
     Request,
     Scalar,
@@ -28,14 +26,16 @@ from .records import (
     VolumeSlices,
 )
 
+# What has a difference element by element.
+_NUMBERS = (FeatureMaps, VectorStrip, TokenStrip, VolumeSlices, Scalar)
 Summaries = Mapping[StageId, Sequence[Summary]]
 
 
 def subtracted(shown: Summaries, reference: Summaries, frame: int) -> dict[StageId, tuple[Summary, ...]]:
     """`shown` with the differences to the summaries of frame `frame` for pictures.
 
-    Colours are symmetric about zero, and as strong for a difference as for a value of that size. Photos and classes
-    stay as they are; statistics stay those of the values. Leaves of other shapes, which have no difference, say so.
+    Colours are symmetric about zero, and as strong for a difference as for a value of that size. Photos, classes
+    and the like stay as they are, and so do statistics. Leaves of other shapes, which have no difference, say so.
     """
     before = {(name, summary.leaf): summary for name, leaves in reference.items() for summary in leaves}
     return {
@@ -94,7 +94,7 @@ def _minus(key: str, tile: Tile, reference: Tile) -> Tile:
 
 
 def _difference(summary: Summary, reference: Summary | None, frame: int) -> Summary:
-    if isinstance(summary.picture, (Photo, Classes, Nothing)):
+    if not isinstance(summary.picture, _NUMBERS):
         return summary
     if reference is None:
         return replace(summary, picture=Nothing(f"not there in frame {frame + 1}"))

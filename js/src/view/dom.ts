@@ -79,6 +79,7 @@ const ICONS = {
   previous: "M10.5 3.5L5.5 7.5l5 4zM4 3.5v8",
   next: "M4.5 3.5l5 4-5 4zM11 3.5v8",
   play: "M4.5 3l7 4.5-7 4.5z",
+  more: "M3 6.5h1v2H3zM7 6.5h1v2H7zM11 6.5h1v2h-1z",
 } as const;
 
 export type IconName = keyof typeof ICONS;

@@ -107,7 +107,13 @@ function kinds(pane: Pane, end: AbortSignal): HTMLElement {
 }
 
 /** What stands at the ends of the legend, and what they mean. */
-function scaleWords({ widget }: Pane): readonly [low: string, high: string, meaning: string] {
+function scaleWords(pane: Pane): readonly [low: string, high: string, meaning: string] {
+  const [low, high, meaning] = rangeWords(pane);
+  const reference = pane.widget.reference.value;
+  return [low, high, meaning + (reference === null ? "" : `; shown are differences to frame ${reference + 1}`)];
+}
+
+function rangeWords({ widget }: Pane): readonly [low: string, high: string, meaning: string] {
   const rule = widget.options.value.normalisation;
   if (typeof rule !== "string") return [precise(rule[0]), precise(rule[1]), "the given range"];
   if (rule === "channel") return ["−", "+ max", "the extremes of each picture"];

@@ -1,8 +1,9 @@
 /** Under the graph: which frame of the input is shown, playing through them, and which sample of the batch. */
 import { computed, type ReadonlySignal, type ViewContext, watch } from "../state";
 import { html, icon, iconButton, on, setAttributes, svg } from "./dom";
-import { live } from "./parts";
+import { live, textButton } from "./parts";
 import { createFrames, type Frames } from "./slide/frames";
+import { menu } from "./slide/menu";
 import { remember } from "./slide/memory";
 import { track } from "./slide/track";
 
@@ -25,7 +26,24 @@ function playButton(frames: Frames, end: AbortSignal): HTMLButtonElement {
   return button;
 }
 
-function transport(frames: Frames, label: ReadonlySignal<string>, end: AbortSignal): HTMLElement {
+/** Pins this frame: what is shown is the difference to it, until it is reset. */
+function comparison({ current, reference, compare }: Frames, end: AbortSignal): readonly [HTMLElement, HTMLElement] {
+  const pin = html("button", { type: "button", class: "nf-button" }, "Δ");
+  const reset = textButton("Show values again", () => compare(null), end);
+  watch(end, () => {
+    const frame = reference.value;
+    const label = frame === null ? "Pin this frame: show differences to it" : "Pin this frame instead";
+    setAttributes(pin, { "aria-label": label, title: label, "aria-pressed": String(frame !== null) });
+    pin.disabled = frame === current.value;
+    reset.hidden = frame === null;
+    reset.title = "Show values again";
+    reset.textContent = `Δ to frame ${(frame ?? 0) + 1} ✕`;
+  });
+  on(pin, "click", () => compare(current.peek()), end);
+  return [pin, reset];
+}
+
+function transport(context: ViewContext, frames: Frames, label: ReadonlySignal<string>, end: AbortSignal): HTMLElement {
   const { count, current } = frames;
   const step = (by: number) => () => frames.go(current.peek() + by);
   const back = iconButton("previous", "Previous frame", step(-1), end);
@@ -35,6 +53,7 @@ function transport(frames: Frames, label: ReadonlySignal<string>, end: AbortSign
     forward.disabled = current.value === count.value - 1;
   });
   const place = computed(() => `frame ${current.value + 1} of ${count.value}`);
+  const [pin, reset] = comparison(frames, end);
   const name = html("b.nf-s-label", {}, live(label, end));
   watch(end, () => {
     name.hidden = label.value === "";
@@ -43,9 +62,10 @@ function transport(frames: Frames, label: ReadonlySignal<string>, end: AbortSign
   return html(
     "div.nf-s-transport",
     {},
-    html("div.nf-s-buttons", {}, back, playButton(frames, end), forward),
+    html("div.nf-s-buttons", {}, back, playButton(frames, end), forward, pin, menu(context, frames, end)),
     name,
     html("span.nf-s-place", {}, live(place, end)),
+    reset,
   );
 }
 
@@ -92,7 +112,7 @@ export function createSlider(context: ViewContext, end: AbortSignal): HTMLElemen
     const place = `frame ${frames.current.value + 1} of ${frames.count.value}`;
     return label.value === "" ? place : `${label.value}, ${place}`;
   });
-  const film = html("div.nf-s-film", {}, transport(frames, label, end), track(frames, memory, spoken, end));
+  const film = html("div.nf-s-film", {}, transport(context, frames, label, end), track(frames, memory, spoken, end));
   const root = html("div.nf-slider", { role: "group", "aria-label": "Frames" }, film, sampleChooser(context, end));
   watch(end, () => {
     film.hidden = frames.count.value <= 1;
@@ -113,7 +133,7 @@ function steer(event: KeyboardEvent, frames: Frames): void {
     frames.toggle();
     return;
   }
-  if (target.closest("input") !== null) return;
+  if (target.closest("input, select") !== null) return;
   const steps: Readonly<Record<string, number>> = { ArrowLeft: -1, ArrowRight: 1 };
   const step = steps[event.key];
   if (step === undefined || frames.count.peek() <= 1) return;

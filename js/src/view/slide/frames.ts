@@ -5,6 +5,7 @@ import {
   computed,
   conditionOf,
   type ReadonlySignal,
+  type Signal,
   signal,
   type ViewContext,
   watch,
@@ -20,6 +21,13 @@ export interface Frames {
   readonly playing: ReadonlySignal<boolean>;
   /** Why it cannot be played, in words; "" where it can. */
   readonly still: ReadonlySignal<string>;
+  /** The frame to which differences are shown, or null. */
+  readonly reference: ReadonlySignal<number | null>;
+  /** Times the usual. */
+  readonly speed: Signal<number>;
+  readonly loop: Signal<boolean>;
+  /** Shows differences to this frame; null, the values. */
+  compare(reference: number | null): void;
   /** Stops playing. */
   go(frame: number): void;
   toggle(): void;
@@ -71,6 +79,7 @@ export function createFrames(context: ViewContext, end: AbortSignal): Frames {
   const clamp = (frame: number): number => Math.max(0, Math.min(count.peek() - 1, Math.round(frame)));
   const current = signal(clamp(widget.frame.peek()));
   const playing = signal(false);
+  const [speed, loop] = [signal(1), signal(false)];
   const condition = computed(() => conditionOf(context));
   const still = stillness(condition, end);
   const behind = computed(() => (widget.overview.value?.frame ?? current.value) !== current.value);
@@ -92,8 +101,9 @@ export function createFrames(context: ViewContext, end: AbortSignal): Frames {
       // The next frame waits for the pictures of this one: none is skipped, however slow the model.
       if (behind.peek()) return;
       if (current.peek() < count.peek() - 1) show(current.peek() + 1);
+      else if (loop.peek()) show(0);
       else playing.value = false;
-    }, FRAME_MS);
+    }, FRAME_MS / speed.value);
     return () => clearInterval(ticking);
   });
   watch(end, () => {
@@ -106,6 +116,12 @@ export function createFrames(context: ViewContext, end: AbortSignal): Frames {
     behind,
     playing,
     still,
+    reference: widget.reference,
+    speed,
+    loop,
+    compare(reference) {
+      widget.write("reference", reference);
+    },
     go(frame) {
       playing.value = false;
       show(frame);

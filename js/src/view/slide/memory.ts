@@ -1,6 +1,6 @@
-/** What has been seen of each frame: a small picture of its input and the best class. The kernel is asked for nothing. */
+/** What is known of each frame: a small picture of its input and the best class. The kernel is asked for nothing. */
 import type { Graph, Overview, Picture } from "../../protocol";
-import { type ReadonlySignal, signal, type WidgetState, watch } from "../../state";
+import { computed, type ReadonlySignal, signal, type WidgetState, watch } from "../../state";
 import { type Bitmap, photoBitmap } from "../canvas";
 
 export interface Seen {
@@ -13,6 +13,8 @@ export interface Seen {
 export interface Memory {
   /** By frame; only what has been shown since trace and sample are what they are. */
   readonly seen: ReadonlySignal<ReadonlyMap<number, Seen>>;
+  /** A picture of what goes in at this frame, or at the nearest within `reach` frames; null where none is known. */
+  thumbnail(frame: number, reach: number): Bitmap | null;
   /** Whether the input is a photo at all. */
   readonly photo: ReadonlySignal<boolean>;
 }
@@ -36,13 +38,18 @@ function firstPicture<K extends Picture["kind"]>(
   return null;
 }
 
+type Photo = Extract<Picture, { kind: "photo" }>;
+
+function small(photo: Photo, ratio: number): Bitmap {
+  const longest = Math.max(photo.rows, photo.columns);
+  const size = (side: number): number => (THUMBNAIL * side) / longest;
+  return photoBitmap(photo, { width: size(photo.columns), height: size(photo.rows), ratio });
+}
+
 function seenIn(graph: Graph, overview: Overview, ratio: number): Seen {
   const photo = firstPicture(graph, overview, "input", "photo");
   const best = firstPicture(graph, overview, "output", "classes")?.entries[0];
-  const longest = photo === null ? 1 : Math.max(photo.rows, photo.columns);
-  const size = (side: number): number => (THUMBNAIL * side) / longest;
-  const thumbnail =
-    photo === null ? null : photoBitmap(photo, { width: size(photo.columns), height: size(photo.rows), ratio });
+  const thumbnail = photo === null ? null : small(photo, ratio);
   return { thumbnail, best: best === undefined ? "" : best.name || `class ${best.index}` };
 }
 
@@ -63,7 +70,22 @@ export function remember(widget: WidgetState, ratio: ReadonlySignal<number>, end
     seen.value = forget(next);
     photo.value = latest.thumbnail !== null;
   });
-  return { seen, photo };
+  /** Those that the kernel made in its idle time. */
+  const idle = computed(() => {
+    const { sample, frames } = widget.thumbnails.value;
+    const shown = Object.entries(frames).filter((entry): entry is [string, Photo] => entry[1].kind === "photo");
+    const fits = sample === (widget.overview.value?.sample ?? 0);
+    return new Map(fits ? shown.map(([frame, picture]) => [Number(frame), small(picture, ratio.value)]) : []);
+  });
+  const thumbnail = (frame: number, reach: number): Bitmap | null => {
+    for (let away = 0; away <= reach; away++)
+      for (const at of [frame - away, frame + away]) {
+        const found = seen.value.get(at)?.thumbnail ?? idle.value.get(at);
+        if (found) return found;
+      }
+    return null;
+  };
+  return { seen, photo, thumbnail };
 }
 
 /** Drops the oldest pictures over the limit; the classes are only words and stay. */

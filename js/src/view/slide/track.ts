@@ -45,9 +45,9 @@ function strip(frames: Frames, memory: Memory, cells: ReadonlySignal<number>, en
     box.replaceChildren(...canvases.value.map((canvas) => html("span.nf-s-cell", {}, canvas)));
   });
   watch(end, () => {
-    const seen = memory.seen.value;
+    const [cells, count] = [canvases.value.length, frames.count.value];
     for (const [i, canvas] of canvases.value.entries())
-      paint(canvas, seen.get(frameOfCell(i, canvases.value.length, frames.count.value))?.thumbnail ?? null);
+      paint(canvas, memory.thumbnail(frameOfCell(i, cells, count), count / cells / 2));
   });
   return box;
 }
@@ -63,8 +63,14 @@ function marker(frames: Frames, memory: Memory, width: ReadonlySignal<number>, e
     box.style.setProperty("--nf-s-point", `${(middle - left).toFixed(2)}px`);
     box.toggleAttribute("data-waiting", frames.behind.value);
   });
-  watch(end, () => paint(canvas, memory.seen.value.get(frames.current.value)?.thumbnail ?? null));
-  return box;
+  const pinned = html("div.nf-s-pinned", { "aria-hidden": "true", title: "differences to this frame" });
+  watch(end, () => {
+    const at = frames.reference.value;
+    pinned.hidden = at === null;
+    pinned.style.left = `${((((at ?? 0) + 0.5) * width.value) / frames.count.value).toFixed(2)}px`;
+  });
+  watch(end, () => paint(canvas, memory.thumbnail(frames.current.value, 0)));
+  return html("div", {}, box, pinned);
 }
 
 /** Flips of the best class, seen before playing again. */
