@@ -18,6 +18,7 @@ from .recording import Recorded
 from .records import Edge, Leaf, Note, Selection, Stage, StageGraph, StageId, Summary, Trace
 from .selection import expand, select
 from .topology import Setting, build
+from .topology.verify import Verification, verify
 from .warned import warn_about
 
 
@@ -103,6 +104,12 @@ def worth_keeping(cut: Cut, budget: int, *, moved: bool) -> bool:
     specs = [leaf.spec for stage in cut.graph.stages for leaf in stage.leaves]
     size = sum(math.prod(spec.shape) * getattr(torch, spec.dtype).itemsize for spec in specs)
     return size <= budget and not cut.recorded.attention and (moved or cut.recorded.conditions.device.type == "cpu")
+
+
+def verified(model: nn.Module, cut: Cut) -> Verification:
+    """Every edge of the cut, checked by intervention."""
+    setting, written = cut.setting, cut.recorded.written
+    return verify(model, setting.inputs, setting.conditions, cut.trace, cut.selection, cut.graph, written=written)
 
 
 def stage_named(graph: StageGraph, name: str) -> Stage:

@@ -24,7 +24,7 @@ from .pins import Pins
 from .recording import record_model
 from .records import Edge, Note, Request, Stage, StageGraph, StageId, Summary, Tile, Trace
 from .table import table
-from .topology.verify import Verification, verify
+from .topology.verify import Verification
 
 _NUMBERS = itertools.count(1)
 _SUMMARY_BYTES = 64 * 2**20
@@ -318,8 +318,7 @@ class Flow:
     def verify(self) -> Verification:
         """Check every edge by intervention: perturb one stage, hold the others, see whose value changes."""
         with self._lock:
-            cut = self._cut
-            return verify(self._model, cut.setting.inputs, cut.setting.conditions, cut.trace, cut.selection, cut.graph)
+            return cuts.verified(self._model, self._cut)
 
     def __str__(self) -> str:
         return table(self.graph, self.trace)
