@@ -52,7 +52,7 @@ def lab(request: pytest.FixtureRequest, server: Server, browser: Browser, result
     """JupyterLab, nothing opened. At the end nothing may have gone wrong in the page, the kernel or the server."""
     logged = len(server.read_log())
     context = browser.new_context(viewport={"width": 1280, "height": 1000})
-    lab = Lab(context.new_page(), server, results)
+    lab = Lab(context.new_page(), results, server)
     yield lab
     name = re.sub(r"\W+", "-", request.node.name).strip("-")
     lab.screenshot(name)

@@ -1,4 +1,4 @@
-"""A real Jupyter server with its own settings, on this machine alone."""
+"""A real Jupyter server with its own settings, on this machine alone. It serves JupyterLab and Jupyter Notebook."""
 
 from __future__ import annotations
 
@@ -6,17 +6,13 @@ import contextlib
 import json
 import os
 import secrets
-import socket
-import subprocess
 import sys
-import time
-import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-START_SECONDS = 90
+from browser.process import free_port, listening
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,28 +30,12 @@ class Server:
 
 @contextlib.contextmanager
 def serve(home: Path, log: Path) -> Iterator[Server]:
-    """JupyterLab under `home`, which keeps its settings, its kernels' files and the served folder `home/root`."""
-    server = Server(f"http://127.0.0.1:{_free_port()}", home / "root", log, secrets.token_hex(16))
+    """Jupyter under `home`, which keeps its settings, its kernels' files and the served folder `home/root`."""
+    server = Server(f"http://127.0.0.1:{free_port()}", home / "root", log, secrets.token_hex(16))
     server.root.mkdir(parents=True)
-    log.parent.mkdir(parents=True, exist_ok=True)
-    with log.open("w") as output:
-        process = subprocess.Popen(
-            _command(server, _settings(home)),
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=output,
-            env=_environment(home),
-        )
-        try:
-            _wait(server, process)
-            yield server
-        finally:
-            process.terminate()
-            try:
-                process.wait(20)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+    ready = urllib.request.Request(f"{server.url}/api", headers={"Authorization": f"token {server.token}"})
+    with listening(_command(server, _settings(home)), ready, log=log, environment=_environment(home)):
+        yield server
 
 
 def _command(server: Server, settings: Path) -> list[str]:
@@ -65,19 +45,28 @@ def _command(server: Server, settings: Path) -> list[str]:
         "--ServerApp.port_retries=0",
         f"--IdentityProvider.token={server.token}",
         f"--ServerApp.root_dir={server.root}",
+        # A page from elsewhere with the token may use the kernels, as an editor with its own notebooks does.
+        "--ServerApp.allow_origin_pat=http://127[.]0[.]0[.]1:.*",
         # `window.jupyterapp`: commands and sessions can then be awaited, where clicks would have to guess.
         "--LabApp.expose_app_in_browser=True",
+        "--JupyterNotebookApp.expose_app_in_browser=True",
         f"--LabApp.user_settings_dir={settings}",
+        f"--JupyterNotebookApp.user_settings_dir={settings}",
     ]
 
 
 def _settings(home: Path) -> Path:
-    """Settings under which JupyterLab asks no question and fetches no news."""
-    folder = home / "settings" / "@jupyterlab" / "apputils-extension"
-    folder.mkdir(parents=True)
+    """Settings under which Jupyter asks no question, fetches no news, and saves what widgets show."""
     quiet = {"fetchNews": "false", "checkForUpdates": False, "doNotDisturbMode": True}
-    (folder / "notification.jupyterlab-settings").write_text(json.dumps(quiet), "utf-8")
+    _write(home, "@jupyterlab/apputils-extension/notification", quiet)
+    _write(home, "@jupyter-widgets/jupyterlab-manager/plugin", {"saveState": True})
     return home / "settings"
+
+
+def _write(home: Path, name: str, settings: dict[str, object]) -> None:
+    path = home / "settings" / f"{name}.jupyterlab-settings"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps(settings), "utf-8")
 
 
 def _environment(home: Path) -> dict[str, str]:
@@ -88,22 +77,3 @@ def _environment(home: Path) -> dict[str, str]:
         "IPYTHONDIR": "ipython",
     }
     return {**os.environ, **{name: str(home / folder) for name, folder in own.items()}, "JUPYTER_PLATFORM_DIRS": "1"}
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
-def _wait(server: Server, process: subprocess.Popen[bytes]) -> None:
-    request = urllib.request.Request(f"{server.url}/api", headers={"Authorization": f"token {server.token}"})
-    end = time.monotonic() + START_SECONDS
-    while time.monotonic() < end and process.poll() is None:
-        try:
-            with urllib.request.urlopen(request, timeout=5):
-                return
-        except (urllib.error.URLError, TimeoutError, ConnectionError):
-            time.sleep(0.2)
-    raise RuntimeError(f"JupyterLab did not start:\n{server.read_log()}")

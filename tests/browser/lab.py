@@ -1,21 +1,17 @@
-"""Drives one notebook in JupyterLab: open, run, ask the kernel, and keep what went wrong."""
+"""Drives one notebook in JupyterLab or Jupyter Notebook: open, run, ask the kernel, and keep what went wrong."""
 
 from __future__ import annotations
 
-import json
 import re
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass
+from typing import Literal
 
 import nbformat
-from playwright.sync_api import ConsoleMessage, Locator, Page, Request
 
+from browser.host import Host
 from browser.jupyter import Server
 
-LOCAL = ("http://127.0.0.1", "ws://127.0.0.1", "data:", "blob:")
 OPEN_MS = 90_000
-RUN_MS = 180_000
 
 # A run command that is given before the session is ready is dropped without a word.
 READY = """async () => {
@@ -56,46 +52,17 @@ START = """(code) => {
   window.nfAnswer = answer;
 }"""
 
-# The centre of an edge's box is seldom on its line: take a point of the line at which the pointer would really meet it.
-POINT_ON_EDGE = """(edge) => {
-  for (const path of edge.matches("path") ? [edge] : edge.querySelectorAll("path")) {
-    const matrix = path.getScreenCTM();
-    for (const part of [0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8, 0.1, 0.9]) {
-      const { x, y } = path.getPointAtLength(path.getTotalLength() * part).matrixTransform(matrix);
-      if (document.elementFromPoint(x, y)?.closest(".nf-edge") === edge) return { x, y };
-    }
-  }
-  return null;
-}"""
-
 
 def plain(text: str) -> str:
     """Without the escape sequences that colour it."""
     return re.sub(r"\x1b\[[\d;]*m", "", text)
 
 
-@dataclass  # without slots: Playwright marks the object whose methods it is given
-class Lab:
-    """`problems` collects console errors, page errors, failed requests and requests to anywhere but this machine."""
+@dataclass
+class Lab(Host):
+    """JupyterLab, with one notebook open."""
 
-    page: Page
     server: Server
-    results: Path
-    problems: list[str] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.page.set_default_timeout(30_000)
-        self.page.on("console", self._console)
-        self.page.on("pageerror", lambda error: self.problems.append(f"page error: {error}"))
-        self.page.on("request", self._request)
-
-    def _console(self, message: ConsoleMessage) -> None:
-        if message.type == "error":
-            self.problems.append(f"console: {message.text} ({message.location.get('url', '')})")
-
-    def _request(self, request: Request) -> None:
-        if not request.url.startswith(LOCAL):
-            self.problems.append(f"request to {request.url}")
 
     def open(self, *cells: str, name: str = "notebook") -> None:
         """Write a notebook of these code cells and open it; its kernel is ready, nothing has run."""
@@ -106,15 +73,26 @@ class Lab:
 
     def open_file(self, path: str) -> None:
         """Open a notebook of the served folder."""
-        self.page.goto(f"{self.server.url}/lab/tree/{path}?token={self.server.token}&reset")
+        self.page.goto(f"{self.server.url}{self._address(path)}")
         self.page.wait_for_function("() => window.jupyterapp?.shell?.currentWidget?.sessionContext", timeout=OPEN_MS)
         self.page.evaluate(READY)
+
+    def _address(self, path: str) -> str:
+        return f"/lab/tree/{path}?token={self.server.token}&reset"
+
+    def show(self, code: str) -> None:
+        self.open(f"{code}\nw", name=type(self).__name__.lower())
+        self.run_all()
 
     def run_all(self) -> None:
         """Run every cell and wait for the last. Raises `AssertionError` with the traceback of a cell that failed."""
         self.page.evaluate("() => jupyterapp.commands.execute('notebook:run-all-cells')")
         errors = self.page.evaluate(CELL_ERRORS)
         assert not errors, plain(errors[0])
+
+    def save(self) -> None:
+        """Save the open notebook, with what its widgets show."""
+        self.page.evaluate("() => jupyterapp.commands.execute('docmanager:save')")
 
     def start(self, code: str) -> None:
         """Let the kernel run `code` and return at once; `finish` must follow."""
@@ -133,29 +111,16 @@ class Lab:
         return text
 
     def run(self, code: str) -> str:
-        """Let the kernel run `code`. Returns what it printed."""
         self.start(code)
         return self.finish()
 
-    def value(self, expression: str) -> Any:
-        """The value of a Python expression in the kernel, by way of JSON."""
-        return json.loads(self.run(f"print(__import__('json').dumps({expression}))"))
-
-    def theme(self, name: str) -> None:
-        """Switch JupyterLab's theme: "JupyterLab Dark", "JupyterLab Light"."""
-        self.page.evaluate("(theme) => jupyterapp.commands.execute('apputils:change-theme', { theme })", name)
-        self.page.wait_for_function("(theme) => document.body.dataset.jpThemeName === theme", arg=name)
+    def theme(self, name: Literal["dark", "light"]) -> None:
+        theme = f"JupyterLab {name.capitalize()}"
+        self.page.evaluate("(theme) => jupyterapp.commands.execute('apputils:change-theme', { theme })", theme)
+        self.page.wait_for_function("(theme) => document.body.dataset.jpThemeName === theme", arg=theme)
         self.page.wait_for_selector("#jupyterlab-splash", state="detached")
 
-    def hover_edge(self, edge: Locator) -> None:
-        """Put the pointer on the line of an `.nf-edge`."""
-        edge.scroll_into_view_if_needed()
-        point = edge.evaluate(POINT_ON_EDGE)
-        assert point is not None, "no point of this edge can be reached by the pointer"
-        self.page.mouse.move(point["x"], point["y"])
-
     def kernel_problems(self) -> list[str]:
-        """Tracebacks and everything on the standard error of the open notebook's kernel."""
         found: list[str] = self.page.evaluate("() => window.nfKernelProblems ?? []")
         return [plain(problem) for problem in found]
 
@@ -168,21 +133,18 @@ class Lab:
         """Scroll a cell into sight: JupyterLab attaches it only then."""
         self.page.evaluate("(index) => jupyterapp.shell.currentWidget.content.scrollToItem(index, 'start')", index)
 
-    def note(self, name: str, text: str) -> None:
-        """A line of text, into the folder of results."""
-        self.results.mkdir(parents=True, exist_ok=True)
-        (self.results / f"{name}.txt").write_text(f"{text}\n", "utf-8")
-
-    def screenshot(self, name: str) -> None:
-        """The page, into the folder of results."""
-        self.results.mkdir(parents=True, exist_ok=True)
-        self.page.screenshot(path=self.results / f"{name}.png")
-
-    def screenshot_of(self, locator: Locator, name: str) -> None:
-        """One element, into the folder of results."""
-        self.results.mkdir(parents=True, exist_ok=True)
-        locator.screenshot(path=self.results / f"{name}.png")
-
     def shut_down(self) -> None:
-        """End the kernel of the open notebook."""
         self.page.evaluate("() => window.jupyterapp?.shell?.currentWidget?.sessionContext?.shutdown()")
+
+
+@dataclass
+class Notebook(Lab):
+    """Jupyter Notebook 7, with one notebook open."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        # It asks for settings and for a command that it does not have, whatever is open in it.
+        self.its_own = ("reading 'schema'", "Command 'filebrowser:open-path' not registered")
+
+    def _address(self, path: str) -> str:
+        return f"/notebooks/{path}?token={self.server.token}"

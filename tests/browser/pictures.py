@@ -26,7 +26,7 @@ def main() -> None:
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=chromium.find(), args=list(chromium.ARGUMENTS))
             page = browser.new_page(viewport=SIZE, device_scale_factor=1.5)
-            _take(Lab(page, server, PICTURES))
+            _take(Lab(page, PICTURES, server))
             browser.close()
 
 
@@ -35,13 +35,13 @@ def _take(lab: Lab) -> None:
     lab.page.evaluate("() => jupyterapp.commands.execute('application:toggle-left-area')")
     lab.run_all()
     (classifier,), (unet,) = lab.cells_with("FlowWidget(classifier, x"), lab.cells_with("FlowWidget(denoiser, noisy)")
-    for theme, suffix in (("JupyterLab Light", "light"), ("JupyterLab Dark", "dark")):
+    for theme in ("light", "dark"):
         lab.theme(theme)
-        lab.screenshot_of(_widget(lab, classifier, "EfficientNet"), f"classifier-{suffix}")
+        lab.screenshot_of(_widget(lab, classifier, "EfficientNet"), f"classifier-{theme}")
         shown = _widget(lab, unet, "UNet")
         lab.hover_edge(shown.locator('.nf-edge[data-source="enc2"][data-target="dec2"]'))
         lab.page.wait_for_timeout(1000)
-        lab.screenshot_of(shown, f"unet-{suffix}")
+        lab.screenshot_of(shown, f"unet-{theme}")
 
 
 def _widget(lab: Lab, cell: int, name: str) -> Locator:

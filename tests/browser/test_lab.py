@@ -233,13 +233,13 @@ def test_themes_are_followed_while_shown(unet: Lab) -> None:
         return colour
 
     light = background()
-    unet.theme("JupyterLab Dark")
+    unet.theme("dark")
     unet.page.wait_for_function(
         "([root, light]) => getComputedStyle(root).backgroundColor !== light",
         arg=[widget(unet).element_handle(), light],
     )
     unet.screenshot_of(widget(unet), "unet-dark")
-    unet.theme("JupyterLab Light")
+    unet.theme("light")
 
 
 def test_names_with_markup_stay_text(lab: Lab) -> None:
