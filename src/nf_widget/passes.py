@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -161,7 +161,13 @@ def axes_of(stage: Stage, tensor: Tensor, options: Options, trace: Trace) -> Axe
         return parse(said, spec, image=image)
     shape = trace.inputs[0].spec.shape
     batch = shape[0] if shape else None
-    return infer(spec, type_name=stage.type_name, batch=batch, detail=stage.detail, image=image)
+    return _inferred(spec, stage.type_name, batch, stage.detail, image)
+
+
+@lru_cache(4096)
+def _inferred(spec: TensorSpec, type_name: str, batch: int | None, detail: str, image: tuple[int, int] | None) -> Axes:
+    """The same for every frame."""
+    return infer(spec, type_name=type_name, batch=batch, detail=detail, image=image)
 
 
 def _image_size(trace: Trace) -> tuple[int, int] | None:

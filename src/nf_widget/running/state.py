@@ -21,6 +21,7 @@ from torch.nn.modules.lazy import LazyModuleMixin
 from torch.nn.parameter import UninitializedBuffer, UninitializedParameter
 
 LAZY = (UninitializedParameter, UninitializedBuffer)
+_READY: frozenset[type] = frozenset((Tensor, nn.Parameter))
 _CONTAINERS: frozenset[type] = frozenset((list, dict, set, OrderedDict, defaultdict, deque))
 _PLAIN: frozenset[type] = frozenset(
     (bool, int, float, complex, str, bytes, type(None), type, FunctionType, MethodType, torch.dtype)
@@ -70,7 +71,7 @@ class ModelState:
 
     def keep(self, tensor: Tensor) -> None:
         """Remember this tensor's memory and its values: they are about to be overwritten, or exchanged."""
-        if id(tensor) in self._kept or id(tensor) in self._clones or tensor.is_meta or isinstance(tensor, LAZY):
+        if id(tensor) in self._kept or id(tensor) in self._clones or tensor.is_meta or _is_lazy(tensor):
             return
         with torch.no_grad(), torch._C.DisableTorchFunction():
             self._kept[id(tensor)] = (tensor, tensor.detach(), tensor.detach().clone())
@@ -152,7 +153,7 @@ class ModelState:
             own = (*((key, saved[key]) for key in _HELD), *own)
         for key, value in own:
             kind = type(value)
-            if kind in _PLAIN:
+            if kind in _PLAIN or (kind is tuple and _PLAIN.issuperset(map(type, value))):
                 continue
             if kind in _CONTAINERS and not value:
                 self._empty.append(value)
@@ -167,7 +168,7 @@ class ModelState:
             return
         if kind in _CONTAINERS:
             self._look_into_container(value, name, depth)
-        elif isinstance(value, Tensor):
+        elif kind in _READY or isinstance(value, Tensor):
             self._tensors.setdefault(id(value), (name, value))
         elif kind is tuple:
             for index, item in enumerate(value[:_SCAN]):
@@ -203,7 +204,7 @@ class ModelState:
     def _clone_tensors(self) -> None:
         room = _CLONE_BYTES
         for key, (_, tensor) in self._tensors.items():
-            if key not in self._versions or tensor.is_meta or isinstance(tensor, LAZY):
+            if key not in self._versions or tensor.is_meta or _is_lazy(tensor):
                 continue
             size = tensor.element_size() * tensor.numel() if tensor.layout == torch.strided else 0
             if size <= room:
@@ -220,7 +221,7 @@ class _Parameter:
     def __init__(self, name: str, tensor: Tensor, *, grads: bool) -> None:
         self.name = name
         self.tensor = tensor
-        self._lazy = isinstance(tensor, LAZY)
+        self._lazy = _is_lazy(tensor)
         self._version = _version(tensor)
         self._requires_grad = tensor.requires_grad
         self._grad = tensor.grad
@@ -264,6 +265,11 @@ def children(module: nn.Module) -> list[tuple[str, nn.Module]]:
 def own_parameters(module: nn.Module) -> list[tuple[str, nn.Parameter]]:
     """Its own, not those of the modules inside."""
     return [(name, p) for name, p in module._parameters.items() if p is not None]  # noqa: SLF001
+
+
+def _is_lazy(tensor: Tensor) -> bool:
+    # Their classes are slow to say no.
+    return type(tensor) not in _READY and isinstance(tensor, LAZY)
 
 
 def _version(tensor: Tensor) -> int | None:
