@@ -3,6 +3,7 @@
  * knows (zoom, hover, open panels), one per rendered view.
  */
 import { atEnd } from "./ends";
+import { type History, historyOf } from "./history";
 import { computed, effect, type ReadonlySignal, type Signal, signal } from "./signals";
 import type { Theme } from "./colour";
 import type { Interest } from "./interest";
@@ -45,6 +46,7 @@ export interface WidgetState extends Signals {
   /** What is shown; its `frame` and `sample` lag behind the traits while the kernel works. */
   readonly overview: ReadonlySignal<Overview | null>;
   readonly tiles: ReadonlySignal<Traits["tiles"] | null>;
+  readonly history: ReadonlySignal<History>;
   /** A message that could not be read, in words; "" when all could. */
   readonly problem: ReadonlySignal<string>;
   /** False where the host knows that no kernel will answer. */
@@ -108,7 +110,8 @@ export function createWidgetState(model: Model, end: AbortSignal): WidgetState {
   };
   atEnd(end, off);
   return {
-    ...(signals as unknown as Omit<WidgetState, "problem" | "kernel" | "dismissed" | "write">),
+    ...(signals as unknown as Omit<WidgetState, "history" | "problem" | "kernel" | "dismissed" | "write">),
+    history: historyOf(signals.overview as Signal<Overview | null>, end),
     problem: computed(() => Object.values(problems.value)[0] ?? ""),
     kernel: model.kernel !== false,
     dismissed: signal(Number.NaN),

@@ -5,6 +5,7 @@ import options from "../../tests/contract/options.json";
 import overview from "../../tests/contract/overview.json";
 import status from "../../tests/contract/status.json";
 import tiles from "../../tests/contract/tiles.json";
+import thumbnails from "../../tests/contract/thumbnails.json";
 import wanted from "../../tests/contract/wanted.json";
 import { decodeCodes } from "../src/colour";
 import type { Summary } from "../src/protocol";
@@ -83,6 +84,19 @@ it("reads tiles of every dtype, with the values that they were made from", () =>
   expect(valuesOf("int32")).toEqual([-(2 ** 31), 7]);
   expect(valuesOf("uint8").length).toBeGreaterThan(0);
   expect(read.tiles.some(({ error }) => error !== "")).toBe(true);
+});
+
+it("reads which pictures are differences, and their colours", () => {
+  const [difference] = summaries.filter(({ reference }) => reference !== null);
+  expect(difference).toMatchObject({ reference: 7, scale: [-4, 4], picture: { low: -4, high: 4 } });
+});
+
+it("reads thumbnails, and refuses those whose bytes are missing", () => {
+  const read = wire.thumbnailsFromWire(message(thumbnails));
+  expect(Object.keys(read.frames)).toEqual(["0", "12"]);
+  expect(read.frames[12]).toMatchObject({ kind: "photo", rows: 33, columns: 2 });
+  const cut = { sample: 0, frames: { 3: { ...read.frames[12], rows: 40 } } };
+  expect(() => wire.thumbnailsFromWire(cut)).toThrow(wire.WireError);
 });
 
 it("reads status, options and wanted", () => {

@@ -3,6 +3,7 @@ import { batch, watch } from "../state";
 import { toLayout } from "../viewport";
 import { fitAll, pan, select, toggleExpanded, zoomBy } from "./actions";
 import { on } from "./dom";
+import { sparkFrame } from "./draw/spark";
 import { aimAt } from "./hover";
 import type { Pane } from "./pane";
 
@@ -123,6 +124,11 @@ function click(pane: Pane, canvas: HTMLElement, svg: SVGSVGElement, event: Mouse
   const opened = target.closest("[data-expand]")?.getAttribute("data-expand");
   if (opened != null) {
     toggleExpanded(pane, opened);
+    return;
+  }
+  const frame = sparkFrame(target, event.clientX);
+  if (frame !== null) {
+    pane.widget.write("frame", frame);
     return;
   }
   const edge = target.closest(".nf-edge")?.getAttribute("data-edge");

@@ -27,14 +27,15 @@ function playButton(frames: Frames, end: AbortSignal): HTMLButtonElement {
 }
 
 /** Pins this frame: what is shown is the difference to it, until it is reset. */
-function comparison({ current, reference, compare }: Frames, end: AbortSignal): readonly [HTMLElement, HTMLElement] {
+function comparison(frames: Frames, alive: boolean, end: AbortSignal): readonly [HTMLElement, HTMLElement] {
+  const { current, reference, compare } = frames;
   const pin = html("button", { type: "button", class: "nf-button" }, "Δ");
   const reset = textButton("Show values again", () => compare(null), end);
   watch(end, () => {
     const frame = reference.value;
     const label = frame === null ? "Pin this frame: show differences to it" : "Pin this frame instead";
     setAttributes(pin, { "aria-label": label, title: label, "aria-pressed": String(frame !== null) });
-    pin.disabled = frame === current.value;
+    pin.disabled = !alive || frame === current.value;
     reset.hidden = frame === null;
     reset.title = "Show values again";
     reset.textContent = `Δ to frame ${(frame ?? 0) + 1} ✕`;
@@ -53,7 +54,7 @@ function transport(context: ViewContext, frames: Frames, label: ReadonlySignal<s
     forward.disabled = current.value === count.value - 1;
   });
   const place = computed(() => `frame ${current.value + 1} of ${count.value}`);
-  const [pin, reset] = comparison(frames, end);
+  const [pin, reset] = comparison(frames, context.widget.kernel, end);
   const name = html("b.nf-s-label", {}, live(label, end));
   watch(end, () => {
     name.hidden = label.value === "";

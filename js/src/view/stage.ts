@@ -11,7 +11,9 @@ import { drawFar } from "./draw/far";
 import { createImagePool, type ImagePool } from "./draw/images";
 import { photoAtPath } from "./draw/overlay";
 import { drawPicture } from "./draw/picture";
+import type { Cell } from "./draw/plan";
 import { photoSlots } from "./draw/slots";
+import { sparkline } from "./draw/spark";
 import type { Drawing, PictureStyle } from "./draw/tiles";
 import type { Pane } from "./pane";
 import { leafScale } from "./scale";
@@ -87,9 +89,10 @@ function draw(element: SVGGElement, parts: Parts, looked: boolean): readonly Til
   const far = level === "far";
   const drawing = far || summaries[0] === undefined ? null : drawPicture(summaries[0], pictureStyle);
   const wanted = drawing === null || !looked ? [] : requests(parts, summaries[0]!, drawing, pictureStyle);
+  const spark = (cell: Cell) => sparkline(pane.widget, id, cell);
   const children = far
     ? drawFar(stage, summaries, { ...plain, late: false, failed: false }, pictureStyle)
-    : drawCard({ stage, summaries, drawing }, { ...plain, ...fateOf(parts, wanted) });
+    : drawCard({ stage, summaries, drawing }, { ...plain, spark, ...fateOf(parts, wanted) });
   element.replaceChildren(...present(children));
   // Keeps the words apart for who reads the text without the picture.
   for (const text of element.querySelectorAll("text")) text.after(" ");

@@ -45,4 +45,18 @@ describe("colours of a leaf", () => {
   test("of attention go from 0 to 1", () => {
     expect(leafScale(widgetOf({}), { ...FIRST, axes_kind: "attention" }, own)).toEqual({ zero: 0, limit: 1 });
   });
+
+  test("of differences are symmetric about zero, whatever the rule", () => {
+    const difference: Summary = { ...FIRST, scale: [-3, 3], reference: 0 };
+    const many = { frame_count: 3 };
+    expect(leafScale(widgetOf(many), difference, own)).toEqual({ zero: 0, limit: 3 });
+    expect(leafScale(widgetOf(many, [1, 5]), difference, own)).toEqual({ zero: 0, limit: 5 });
+    expect(leafScale(widgetOf(many, "channel"), difference, own)).toEqual({ zero: 0, limit: 2 });
+    expect(leafScale(widgetOf(many), { ...difference, axes_kind: "attention" }, own)).toEqual({ zero: 0, limit: 3 });
+  });
+
+  test("of photos and classes, which have no codes, are held too", () => {
+    const picture: Summary["picture"] = { kind: "classes", entries: [], count: 3, scale: "softmax" };
+    expect(leafScale(widgetOf({ frame_count: 3 }), { ...LATER, picture, scale: [0, 7] }, own).limit).toBe(7);
+  });
 });

@@ -1,7 +1,9 @@
 // @vitest-environment happy-dom
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Picture, Traits } from "../../src/protocol";
-import type { ViewContext } from "../../src/state";
+import { pairOf, requestFor, type ViewContext } from "../../src/state";
+import { sparkFrame, sparkline } from "../../src/view/draw/spark";
+import { remember } from "../../src/view/slide/memory";
 import { createSlider } from "../../src/view/slider";
 import { maps, summaryOf } from "../support/activations";
 import { contextOf, graphOf, Kernel, type Shown, stageInfo } from "../support/kernel";
@@ -226,6 +228,91 @@ describe("playing", () => {
   });
 });
 
+describe("how it plays", () => {
+  const choose = (slider: Element, name: string, index: number): void => {
+    const select = slider.querySelector<HTMLSelectElement>(`select[aria-label="${name}"]`)!;
+    select.selectedIndex = index;
+    select.dispatchEvent(new Event("change"));
+  };
+  const box = (slider: Element, label: string): HTMLInputElement =>
+    [...slider.querySelectorAll("label")].find(({ textContent }) => textContent === label)!.querySelector("input")!;
+  const tick = (input: HTMLInputElement, on: boolean): void => {
+    input.checked = on;
+    input.dispatchEvent(new Event("change"));
+  };
+
+  test("at the speed that the reader has chosen, also while it plays", async () => {
+    const slider = open();
+    play(slider).click();
+    await vi.advanceTimersByTimeAsync(130);
+    expect(frames()).toEqual([1]);
+    choose(slider, "Speed", 3);
+    await vi.advanceTimersByTimeAsync(100);
+    expect(frames()).toEqual([1, 2, 3]);
+  });
+
+  test("in a loop until the reader stops it", async () => {
+    const slider = open();
+    tick(box(slider, "in a loop"), true);
+    play(slider).click();
+    await vi.advanceTimersByTimeAsync(900);
+    expect(frames().slice(0, 6)).toEqual([1, 2, 3, 4, 0, 1]);
+    tick(box(slider, "in a loop"), false);
+    await vi.advanceTimersByTimeAsync(2000);
+    expect(frames().at(-1)).toBe(4);
+    expect(play(slider).getAttribute("aria-label")).toBe("Play");
+  });
+
+  test("with channels and colours held, or let go, and the colours' range by stage or by picture", () => {
+    const slider = open();
+    const [channels, colours] = ["channels and their order", "ranges of the colours"].map((name) => box(slider, name));
+    expect([channels!.checked, colours!.checked]).toEqual([true, true]);
+    tick(channels!, false);
+    tick(colours!, false);
+    choose(slider, "Range of the colours", 1);
+    const { hold_channels, hold_colours, normalisation } = context.widget.options.value;
+    expect([hold_channels, hold_colours, normalisation]).toEqual([false, false, "channel"]);
+  });
+});
+
+describe("differences", () => {
+  const pin = (slider: Element): HTMLButtonElement =>
+    slider.querySelector<HTMLButtonElement>('[aria-label^="Pin this frame"]')!;
+  const reset = (slider: Element): HTMLButtonElement =>
+    slider.querySelector<HTMLButtonElement>('[aria-label="Show values again"]')!;
+
+  test("are to the frame that was pinned, until they are reset", () => {
+    const slider = open({ frame: 2 });
+    expect(reset(slider).hidden).toBe(true);
+    pin(slider).click();
+    expect(kernel.get("reference")).toBe(2);
+    expect(pin(slider).disabled).toBe(true);
+    expect(reset(slider).textContent).toContain("frame 3");
+    drag(slider, 4);
+    pin(slider).click();
+    expect(kernel.get("reference")).toBe(4);
+    reset(slider).click();
+    expect(kernel.get("reference")).toBeNull();
+    expect(pin(slider).getAttribute("aria-pressed")).toBe("false");
+  });
+
+  test("are asked for as differences, and photos as they are", () => {
+    open();
+    const [input, output] = [at(1).input![0]!.summary, at(1).output![0]!.summary];
+    const stages = { input: [input], output: [{ ...output, reference: 0 }] };
+    kernel.put("overview", { version: 1, frame: 1, sample: 0, stages });
+    const ask = (stage: string) => requestFor(context.widget, stage, "", { channel: 0 });
+    expect(ask("input").reference).toBeNull();
+    expect(ask("output")).toMatchObject({ frame: 1, reference: 0 });
+    const parts = pairOf(context.widget, ask("output"));
+    expect(parts.map(({ frame, reference }) => [frame, reference])).toEqual([
+      [1, null],
+      [0, null],
+    ]);
+    expect(new Set([...parts, ask("output")].map(({ key }) => key)).size).toBe(3);
+  });
+});
+
 describe("what has been seen", () => {
   test("becomes runs of the best class, which lead back to their frames", () => {
     const slider = open();
@@ -235,6 +322,35 @@ describe("what has been seen", () => {
     runs()[1]!.click();
     expect(frames()).toEqual([2]);
     expect(runs().map((run) => run.hasAttribute("data-here"))).toEqual([false, true, false]);
+  });
+
+  test("is filled up with pictures that the kernel made while idle", () => {
+    const slider = open({ frame_count: 100 });
+    const memory = remember(context.widget, context.view.ratio, end.signal);
+    expect(memory.thumbnail(40, 3)).toBeNull();
+    kernel.put("thumbnails", { sample: 0, frames: { 42: photo } });
+    expect([memory.thumbnail(40, 1), memory.thumbnail(40, 3)?.width]).toEqual([null, 2]);
+    kernel.put("thumbnails", { sample: 1, frames: { 42: photo } });
+    expect(memory.thumbnail(42, 3)).toBeNull();
+    expect(slider.querySelector(".nf-s-strip")).not.toBeNull();
+  });
+
+  test("draws the mean of each stage, and a click on it leads to a frame", () => {
+    open();
+    const cell = { x: 0, y: 0, width: 40, height: 8 };
+    expect(sparkline(context.widget, "input", cell)).toBeNull();
+    for (const frame of [1, 3]) kernel.put("overview", kernel.overviewOf(frame));
+    const spark = sparkline(context.widget, "input", cell)!;
+    // Frames 0, 1 and 3 of 5, all with one mean, and the dot at the last of them.
+    expect([...spark.querySelectorAll("path")].map((path) => path.getAttribute("d"))).toEqual([
+      "M0.0 4.0L10.0 4.0L30.0 4.0",
+      "M30.0 4.0h0",
+    ]);
+    spark.querySelector("rect")!.getBoundingClientRect = () => new DOMRect(100, 0, 40, 12);
+    expect(sparkFrame(spark.querySelector("path")!, 121)).toBe(2);
+    expect(sparkFrame(document.body, 121)).toBeNull();
+    kernel.put("overview", { ...kernel.overviewOf(3), sample: 1 });
+    expect(sparkline(context.widget, "input", cell)).toBeNull();
   });
 
   test("is forgotten when trace or sample change", () => {

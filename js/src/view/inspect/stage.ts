@@ -10,7 +10,8 @@ import {
   untracked,
   type ViewContext,
 } from "../../state";
-import { type Child, html } from "../dom";
+import { type Child, html, on, svg } from "../dom";
+import { sparkFrame, sparkline } from "../draw/spark";
 import { type Lens, lensOf } from "./lens";
 import { edgeLinks } from "./links";
 import { look } from "./look";
@@ -139,6 +140,23 @@ function closer(context: ViewContext, { stage, leaf, summary }: Shown, end: Abor
   return remade(html("div.nf-i-look"), make, end);
 }
 
+/** The mean over the frames seen, large enough to be aimed at. */
+function course({ widget }: ViewContext, { id }: StageInfo, end: AbortSignal): HTMLElement {
+  const [width, height] = [300, 46];
+  const draw = (): Child[] => {
+    const spark = sparkline(widget, id, { x: 4, y: 6, width: width - 8, height: height - 12 });
+    if (spark === null) return [];
+    return [html("span.nf-i-muted", {}, "mean in the frames seen"), svg("svg", { width, height }, spark)];
+  };
+  const element = remade(html("div.nf-i-course"), draw, end);
+  const go = (event: MouseEvent): void => {
+    const frame = sparkFrame(event.target as Element, event.clientX);
+    if (frame !== null) widget.write("frame", frame);
+  };
+  on(element, "click", go, end);
+  return element;
+}
+
 export function stageView(context: ViewContext, graph: Graph, subject: StageSubject, end: AbortSignal): Child[] {
   const { stage, notes } = subject;
   const { widget } = context;
@@ -158,7 +176,16 @@ export function stageView(context: ViewContext, graph: Graph, subject: StageSubj
   const links = edgeLinks(context, subject, graph.stages, end);
   return [
     header(stage, shape, end),
-    html("div.nf-i-facts-of", {}, leafChooser(shown, end), links, failed, figures, noteList(notes)),
+    html(
+      "div.nf-i-facts-of",
+      {},
+      leafChooser(shown, end),
+      links,
+      failed,
+      figures,
+      course(context, stage, end),
+      noteList(notes),
+    ),
     closer(context, shown, end),
   ];
 }

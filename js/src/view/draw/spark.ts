@@ -1,0 +1,38 @@
+/** A line through the means of a stage in the frames seen, with a dot at the frame that is shown; a click leads there. */
+import { brief } from "../../format";
+import type { WidgetState } from "../../state";
+import { svg } from "../dom";
+import type { Cell } from "./plan";
+
+/** Null before two frames were seen. Reads the state. */
+export function sparkline(widget: WidgetState, stage: string, cell: Cell): SVGGElement | null {
+  const means = widget.history.value.get(stage);
+  if (means === undefined || means.size < 2) return null;
+  const { x, y, width, height } = cell;
+  const seen = [...means].sort(([a], [b]) => a - b);
+  const values = [...means.values()];
+  const [low, high] = [Math.min(...values), Math.max(...values)];
+  const last = Math.max(1, widget.frame_count.value - 1);
+  const place = (frame: number, mean: number): string =>
+    `${(x + (frame / last) * width).toFixed(1)} ${(y + (high > low ? (high - mean) / (high - low) : 0.5) * height).toFixed(1)}`;
+  const shown = widget.overview.value?.frame ?? 0;
+  const here = means.get(shown);
+  const words = `Mean in the ${seen.length} frames seen: ${brief(low)} to ${brief(high)}; click to go there`;
+  return svg(
+    "g.nf-spark",
+    { "data-last": last },
+    svg("title", {}, words),
+    svg("rect.nf-hit", { x, y: y - 2, width, height: height + 4 }),
+    svg("path", { d: `M${seen.map(([frame, mean]) => place(frame, mean)).join("L")}` }),
+    here !== undefined && svg("path.nf-spark-here", { d: `M${place(shown, here)}h0` }),
+  );
+}
+
+/** The frame under a click on a sparkline; null where the click was elsewhere. */
+export function sparkFrame(target: Element, clientX: number): number | null {
+  const spark = target.closest(".nf-spark");
+  const box = spark?.querySelector("rect")?.getBoundingClientRect();
+  if (spark == null || box === undefined) return null;
+  const part = Math.max(0, Math.min(1, (clientX - box.left) / (box.width || 1)));
+  return Math.round(part * Number(spark.getAttribute("data-last")));
+}
