@@ -14,7 +14,6 @@ from torch import nn
 from nf_widget import FlowWidget, trace
 from nf_widget.idle import MOST, Idle, spaced
 
-
 # Forwards are counted outside of the model: a pass leaves no trace in it.
 RAN: list[int] = []
 
