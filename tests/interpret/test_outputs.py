@@ -104,6 +104,11 @@ def test_detections_are_boxes_in_the_image():
     assert (words, summary.picture.over) == ("output · boxes", "x")
 
 
+def test_scores_of_boxes_are_no_classes():
+    summary, words = read(Net(detect), output="output:0.scores", class_names=["cat", "dog"])
+    assert (type(summary.picture), words) == (VectorStrip, "output · raw values")
+
+
 class Pictures(nn.Module):
     def __init__(self):
         super().__init__()

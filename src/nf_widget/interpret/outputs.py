@@ -121,10 +121,17 @@ def _as_next_token(tensor: Tensor, axes: Axes, around: Around, sample: int) -> F
 
 def _as_classes(tensor: Tensor, axes: Axes, around: Around, sample: int) -> Found:
     said = around.said if around.said in SCALES else None
-    if axes.kind == "tokens" and said is None and _EACH_TOKEN.search(around.model):
+    each_token = axes.kind == "tokens" and _EACH_TOKEN.search(around.model) is not None
+    if said is None and (each_token or _beside_boxes(around)):
         return None
     found = classes(tensor, axes, class_names=around.names, scale=said, sample=sample, position=around.position)
     return None if found is None else Meaning(found.scale, found)
+
+
+def _beside_boxes(around: Around) -> bool:
+    """Scores and labels of boxes are no scores of classes."""
+    prefix = around.path.rpartition(".")[0]
+    return any((f"{prefix}.{key}" if prefix else key) in around.leaves for key in detection.KEYS)
 
 
 def _as_values(tensor: Tensor, axes: Axes, around: Around, sample: int) -> Found:

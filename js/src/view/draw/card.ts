@@ -1,5 +1,5 @@
 /** A stage as a card: name, type, picture, shape, histogram, range. Sizes as in the drawing system. */
-import { brief, sampleShape } from "../../format";
+import { brief, sampleShape, shapeText } from "../../format";
 import type { Card, CardSize } from "../../layout/types";
 import type { StageInfo, Summary } from "../../protocol";
 import type { Level } from "../../viewport";
@@ -67,9 +67,13 @@ const typeText = (stage: StageInfo): string => [stage.type_name, stage.detail].f
 export function shapeOf(stage: StageInfo, summaries: readonly Summary[]): string {
   const shape = summaries[0]?.shape ?? stage.leaves[0]?.shape;
   if (shape === undefined) return "";
+  const axes = summaries[0]?.axes ?? [];
+  // Before the axes are known the first one is taken for the batch.
+  const sample =
+    axes.length === shape.length ? shapeText(shape.filter((_, i) => axes[i] !== "batch")) : sampleShape(shape);
   const attention = summaries.slice(1).filter((summary) => summary.axes_kind === "attention").length;
   const more = Math.max(stage.leaves.length, summaries.length) - 1 - attention;
-  return sampleShape(shape) + (more > 0 ? ` +${more}` : "");
+  return sample + (more > 0 ? ` +${more}` : "");
 }
 
 /** Text keeps its size on screen above 100 %: a group that is scaled back around its origin. */

@@ -18,9 +18,9 @@ export type OverlayStyle = Pick<PictureStyle, "box" | "density" | "measure" | "i
 
 /** Share of the class's colour where a photo lies below. */
 const COVER = 0.6;
-const LINE = 13;
+export const LINE = 13;
 /** Of the picture's height, at most, for the lines below. */
-export const LEGEND = 0.4;
+const LEGEND = 0.4;
 
 /** Colours that lie apart for neighbouring numbers, in hue and in brightness. */
 const classColour = (index: number): Rgb =>

@@ -4,7 +4,7 @@ import type { Picture, StageInfo } from "../../protocol";
 import { computed, type ReadonlySignal, type Signal, signal } from "../../state";
 import { type Child, html, svg } from "../dom";
 import { createImagePool } from "../draw/images";
-import { drawOverlay, LEGEND, photoAtPath } from "../draw/overlay";
+import { drawOverlay, LINE, photoAtPath } from "../draw/overlay";
 import { attentionScope } from "./attention";
 import { type Classes, className, classesText, classList } from "./classes";
 import type { Leaf } from "./detail";
@@ -18,8 +18,8 @@ import { vectorScope } from "./vector";
 import { type CutPlace, cutChooser, firstCut, volumeGrid, volumeScope } from "./volume";
 import { grouped, plural } from "./words";
 
-/** Width of a mask or of boxes, CSS px. */
-const OVERLAY = 240;
+/** Width of a mask or of boxes, CSS px, and how many of them are named below. */
+const [OVERLAY, LINES] = [240, 12];
 
 const section = (name: string, ...children: Child[]): HTMLElement =>
   html("section", { class: `nf-i-section nf-i-${name}` }, ...children);
@@ -162,7 +162,8 @@ function overlaySection({ context, summary }: Leaf, end: AbortSignal): HTMLEleme
     const { picture } = summary.value;
     if (picture.kind !== "mask" && picture.kind !== "boxes") return [];
     const [rows, columns] = picture.size;
-    const box = { width: OVERLAY, height: (OVERLAY * rows) / columns / (1 - LEGEND) };
+    const lines = Math.min(picture.entries.length, LINES);
+    const box = { width: OVERLAY, height: (OVERLAY * rows) / columns + 3 + lines * LINE };
     const drawn = drawOverlay(picture, {
       box,
       density: view.ratio.value,
