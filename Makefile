@@ -75,6 +75,12 @@ $(DONE)/chromium: $(DONE)/test tests/browser/chromium.py
 	@$(PY) tests/browser/chromium.py
 	@touch $@
 
+# What the browser tests need from npm besides the bundle's own tools.
+$(DONE)/front-ends: $(DONE)/bundle tests/browser/front_ends.py tests/browser/front_ends/package-lock.json
+	@echo "Installing front ends for the browser tests"
+	@$(PY) tests/browser/front_ends.py
+	@touch $@
+
 install: $(DONE)/test $(DONE)/bundle
 
 bundle: $(DONE)/node
@@ -104,7 +110,7 @@ python-tests: $(DONE)/test $(DONE)/bundle
 
 js-checks: $(DONE)/node
 	$(PY) hatch_build.py npm run --silent lint
-	$(PY) hatch_build.py npm exec -- biome format .
+	$(PY) hatch_build.py npm exec -- biome format . ../tests/browser/front_ends
 	$(PY) hatch_build.py npm run --silent typecheck
 
 js-tests: js-checks
@@ -113,7 +119,7 @@ js-tests: js-checks
 notebook-tests: $(DONE)/test $(DONE)/bundle
 	$(PY) -m pytest -m notebook
 
-browser-tests: $(DONE)/test $(DONE)/bundle $(DONE)/chromium
+browser-tests: $(DONE)/test $(DONE)/bundle $(DONE)/chromium $(DONE)/front-ends
 	NF_WIDGET_RESULTS=$(RESULTS) $(PY) -m pytest -m browser
 
 # The README's pictures, from the real widget in the real notebook.
@@ -126,4 +132,4 @@ format: $(DONE)/test $(DONE)/node
 	$(PY) hatch_build.py npm run --silent format
 
 clean:
-	rm -rf $(VENV) js/node_modules src/nf_widget/static dist $(RESULTS)
+	rm -rf $(VENV) js/node_modules tests/browser/front_ends/node_modules src/nf_widget/static dist $(RESULTS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -11,10 +12,11 @@ from browser import steps
 from browser.host import Host
 from browser.lab import Lab, Notebook
 from browser.marimo_app import Marimo
+from browser.vscode import VSCode
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 
-HOSTS = ("lab", "notebook", "marimo")
+HOSTS = ("lab", "notebook", "vscode", "marimo")
 STEPS = (steps.draw, steps.hover, steps.detail, steps.slider, steps.expand, steps.theme)
 
 
@@ -34,13 +36,16 @@ def host(request: pytest.FixtureRequest, browser: Browser) -> Iterator[Host]:
 
 def make(request: pytest.FixtureRequest, page: Page) -> Host:
     results = request.getfixturevalue("results")
+    folder = functools.partial(request.getfixturevalue("tmp_path_factory").mktemp, request.param)
     match request.param:
         case "lab":
             return Lab(page, results, request.getfixturevalue("server"))
         case "notebook":
             return Notebook(page, results, request.getfixturevalue("server"))
+        case "vscode":
+            return VSCode(page, results, request.getfixturevalue("server"), folder())
         case "marimo":
-            return Marimo(page, results, request.getfixturevalue("tmp_path_factory").mktemp("marimo"))
+            return Marimo(page, results, folder())
         case unknown:
             raise ValueError(unknown)
 
