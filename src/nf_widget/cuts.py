@@ -71,11 +71,13 @@ def described(cut: Cut, summaries: Mapping[StageId, Sequence[Summary]]) -> Cut:
 
 
 def attended(cut: Cut, summaries: Mapping[StageId, Sequence[Summary]]) -> Cut:
-    """Attention weights within a stage are leaves of it, known from their first summaries on."""
+    """Attention weights within a stage, and phases of what it gives out, are leaves of it, known from their first
+    summaries on."""
     stages = []
     for stage in cut.graph.stages:
         known = {leaf.path for leaf in stage.leaves}
-        found = [s for s in summaries.get(stage.id, ()) if s.axes.kind == "attention" and s.leaf not in known]
+        derived = [s for s in summaries.get(stage.id, ()) if s.axes.kind == "attention" or s.meaning == "phase"]
+        found = [s for s in derived if s.leaf not in known]
         leaves = tuple(Leaf(summary.leaf, summary.spec, ()) for summary in found)
         stages.append(replace(stage, leaves=stage.leaves + leaves) if leaves else stage)
     return replace(cut, graph=replace(cut.graph, stages=tuple(stages)))

@@ -19,7 +19,19 @@ from .frames import Frames
 from .inputs import Inputs, normalise
 from .nested import Nested
 from .options import Options
-from .passes import Captured, Kept, Part, Wish, capture_stages, kept_bytes, part_of, refused, summarise_kept, tensor_of
+from .passes import (
+    Captured,
+    Kept,
+    Part,
+    Wish,
+    capture_stages,
+    kept_bytes,
+    leaf_of,
+    part_of,
+    refused,
+    summarise_kept,
+    tensor_of,
+)
 from .pins import Pins
 from .recording import record_model
 from .records import Edge, Note, Request, Stage, StageGraph, StageId, Summary, Tile, Trace
@@ -147,15 +159,16 @@ class Flow:
         with self._lock:
             part: Part = "outputs" if leaf is None else part_of(self._cut.recorded, box, leaf)
             found = self._activations.get((self._at, frame, box.id, (part,)))
-            if found is None or (leaf is not None and leaf not in found):
+            if found is None or (leaf is not None and leaf_of(found, leaf) is None):
                 wish = Wish(box, keep=True, parts=(part,))
                 self._pass(frame, [wish])
                 found = wish.kept
         if leaf is not None:
-            if leaf not in found:
+            one = leaf_of(found, leaf)
+            if one is None:
                 names = ", ".join(repr(each.path) for each in box.leaves)
                 raise StageError(f"{stage} has no leaf {leaf!r}: {names or 'none'}.")
-            return tensor_of(found[leaf], self._options)
+            return tensor_of(one, self._options)
         if not found:
             raise StageError(f"{stage} gave out no tensor in this run.")
         if len(found) == 1:
@@ -231,7 +244,7 @@ class Flow:
             self._pins.remember(name, summaries)
             key = (self._at, frame, sample, name, self._pins.channels)
             self._summaries.put(key, summaries, sum(map(picture_bytes, summaries)))
-        self._cut = cuts.attended(self._cut, {wish.stage.id: wish.attention for wish in wishes})
+        self._cut = cuts.attended(self._cut, {wish.stage.id: wish.summaries for wish in wishes})
         return captured
 
     def _keeps_for_samples(self) -> bool:

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from .inputs import Inputs
 from .interpret.axes import infer, parse
 from .interpret.config import names_in, type_in
+from .interpret.masks import class_map
 from .interpret.outputs import Around, meaning
 from .interpret.photo import photo
 from .interpret.tokens import labels_of, with_labels
@@ -73,6 +74,8 @@ class Reader:
             picture, words = found.picture, found.words
             if picture is None and self._is_like_an_input(summary):
                 picture = photo(tensor, summary.axes, sample=sample)
+        else:
+            picture = class_map(tensor, summary.axes, sample)
         if picture is None:
             labels = labels_of(self.options.token_labels, self.inputs.tokens(sample), sample)
             picture = with_labels(summary.picture, summary.axes, summary.statistics, labels) if labels else None

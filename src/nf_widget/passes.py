@@ -16,6 +16,8 @@ from .capture.attention import Look, Looking
 from .capture.detail import cut
 from .capture.fused import capture_apart, warn_of_unfused
 from .capture.heads import cut_weights, kept_copy, summarise, whole_weights
+from .capture.phases import WORD as PHASE
+from .capture.phases import phase_named, with_phases
 from .capture.reducers import reduce
 from .capture.run import Pass, Plan, Tap
 from .capture.values import spec_of
@@ -80,7 +82,7 @@ class Wish:
         """Answer the requests from what was kept earlier."""
         self.kept = kept
         for request in self.requests:
-            found = kept.get(request.leaf)
+            found = leaf_of(kept, request.leaf)
             if found is None:
                 tile = refused(request, f"{request.stage} has no leaf {request.leaf!r}.")
             elif isinstance(found, Tensor):
@@ -144,6 +146,11 @@ def part_of(recorded: Recorded, stage: Stage, leaf: str) -> Part:
 def tensor_of(found: Tensor | Weights, options: Options) -> Tensor:
     """A copy of what was kept, as a whole tensor."""
     return found.clone() if isinstance(found, Tensor) else whole_weights(found, torch.device(options.capture_device))
+
+
+def leaf_of(kept: Kept, leaf: str) -> Tensor | Weights | None:
+    """What a leaf's name stands for among what was kept."""
+    return kept.get(leaf) if leaf in kept else phase_named(leaf, kept)
 
 
 def kept_bytes(kept: Kept) -> int:
@@ -226,12 +233,14 @@ class _Taker:
             self.summarise(wish, found)
 
     def summarise(self, wish: Wish, found: Sequence[tuple[str, Tensor]]) -> None:
-        for path, tensor in found[:_SHOWN_LEAVES]:
+        for path, tensor in with_phases(found[:_SHOWN_LEAVES]):
             axes = axes_of(wish.stage, tensor, self._options, self._trace)
             pin = wish.pins.get(path)
             channels = None if pin is None else shown_channels(pin)
             summary = reduce(tensor, axes, leaf=path, sample=wish.sample, pinned=channels)
-            wish.summaries.append(self.reader.read(wish.stage, tensor, pinned_to(pin, summary), wish.sample))
+            summary = self.reader.read(wish.stage, tensor, pinned_to(pin, summary), wish.sample)
+            derived = all(path != known for known, _ in found)
+            wish.summaries.append(replace(summary, meaning=PHASE) if derived else summary)
 
     def _keep(self, wish: Wish, found: Sequence[tuple[str, Tensor]]) -> None:
         try:

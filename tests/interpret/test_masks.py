@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from allocations import Allocations
-from nf_widget.interpret.masks import few_classes, is_share, mask, scores_of
+from nf_widget.interpret.masks import class_map, few_classes, is_share, mask, scores_of
 from nf_widget.records import Axes
 from tensors import IMAGE, VECTOR, VOLUME
 
@@ -114,3 +114,10 @@ def test_memory_does_not_grow_with_the_scores():
     with Allocations() as allocations:
         found(values, IMAGE)
     assert allocations.peak < values.nbytes / 4
+
+
+def test_whole_numbers_in_the_middle_of_a_net_are_a_class_map():
+    assert class_map(torch.tensor([[[0, 2]]]), PLANE, 0).how == "class indices"
+    assert class_map(torch.tensor([[[0.0, 2.0]]]), PLANE, 0) is None
+    assert class_map(torch.tensor([[[True, False]]]), PLANE, 0) is None
+    assert class_map(torch.tensor([[0, 2]]), VECTOR, 0) is None

@@ -115,6 +115,15 @@ def _threshold(values: Tensor) -> float | None:
     return 0.5 if low >= 0 and high <= 1 else 0.0
 
 
+def class_map(tensor: Tensor, axes: Axes, sample: int) -> Mask | None:
+    """Of whole numbers that may be class indices; None for anything else."""
+    if tensor.is_floating_point() or tensor.dtype == torch.bool:
+        return None
+    with torch.no_grad(), torch._C.DisableTorchFunction():
+        scores = scores_of(tensor, axes, sample)
+        return mask(scores) if scores is not None and few_classes(scores) else None
+
+
 def is_share(scores: Scores) -> bool:
     """Whether the channels are probabilities: they sum to 1 at each of some places."""
     values = scores.values

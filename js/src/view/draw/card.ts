@@ -71,8 +71,10 @@ export function shapeOf(stage: StageInfo, summaries: readonly Summary[]): string
   // Before the axes are known the first one is taken for the batch.
   const sample =
     axes.length === shape.length ? shapeText(shape.filter((_, i) => axes[i] !== "batch")) : sampleShape(shape);
-  const attention = summaries.slice(1).filter((summary) => summary.axes_kind === "attention").length;
-  const more = Math.max(stage.leaves.length, summaries.length) - 1 - attention;
+  const derived = summaries
+    .slice(1)
+    .filter((summary) => summary.axes_kind === "attention" || /\bphase$/.test(summary.leaf));
+  const more = Math.max(stage.leaves.length, summaries.length) - 1 - derived.length;
   return sample + (more > 0 ? ` +${more}` : "");
 }
 

@@ -78,9 +78,13 @@ export function overlayImage(picture: Overlay, style: Omit<OverlayStyle, "box">)
 }
 
 /** What the lines below say: colour, name, number. */
-function linesOf(picture: Overlay): readonly (readonly [Rgb, string, string])[] {
+function linesOf(picture: Overlay): readonly (readonly [Rgb | null, string, string])[] {
   if (picture.kind === "mask")
-    return picture.entries.map(({ index, name, value }) => [classColour(index), name, percent(value ?? 0)]);
+    return picture.entries.map(({ index, name, value }) => [
+      index === picture.background ? null : classColour(index),
+      name,
+      percent(value ?? 0),
+    ]);
   return picture.entries.map(({ name, score }, i) => [
     classColour(i),
     name === "" ? `box ${i}` : name,
@@ -95,7 +99,7 @@ function legend(picture: Overlay, cell: plan.Cell, { measure }: OverlayStyle): S
     const room = cell.width - 20 - measure(number, "code", 10);
     const short = fitText(name, room, (text) => measure(text, "ui", 10));
     return [
-      svg("rect.nf-swatch", { x: 0.5, y: y + 2.5, width: 8, height: 8, fill: cssColour(colour) }),
+      svg("rect.nf-swatch", { x: 0.5, y: y + 2.5, width: 8, height: 8, fill: colour && cssColour(colour) }),
       label(13, y + 10, short, { class: "nf-small" }),
       label(cell.width, y + 10, number, { class: "nf-small nf-mono", "text-anchor": "end" }),
     ];
