@@ -11,7 +11,7 @@ from typing import Any
 
 from torch import nn
 
-from . import cuts
+from . import cuts, passes
 from .cache import ByteCache, picture_bytes
 from .cuts import Cut
 from .errors import NotRunWarning, StageError
@@ -19,19 +19,7 @@ from .frames import Frames
 from .inputs import Inputs, normalise
 from .nested import Nested
 from .options import Options
-from .passes import (
-    Captured,
-    Kept,
-    Part,
-    Wish,
-    capture_stages,
-    kept_bytes,
-    leaf_of,
-    part_of,
-    refused,
-    summarise_kept,
-    tensor_of,
-)
+from .passes import Captured, Kept, Part, Wish, capture_stages, kept_bytes, part_of, refused, summarise_kept, tensor_of
 from .pins import Pins
 from .recording import record_model
 from .records import Edge, Note, Request, Stage, StageGraph, StageId, Summary, Tile, Trace
@@ -159,12 +147,12 @@ class Flow:
         with self._lock:
             part: Part = "outputs" if leaf is None else part_of(self._cut.recorded, box, leaf)
             found = self._activations.get((self._at, frame, box.id, (part,)))
-            if found is None or (leaf is not None and leaf_of(found, leaf) is None):
+            if found is None or (leaf is not None and passes.leaf_of(found, leaf) is None):
                 wish = Wish(box, keep=True, parts=(part,))
                 self._pass(frame, [wish])
                 found = wish.kept
         if leaf is not None:
-            one = leaf_of(found, leaf)
+            one = passes.leaf_of(found, leaf)
             if one is None:
                 names = ", ".join(repr(each.path) for each in box.leaves)
                 raise StageError(f"{stage} has no leaf {leaf!r}: {names or 'none'}.")
