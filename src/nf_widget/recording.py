@@ -12,7 +12,7 @@ from .errors import TopologyWarning, ValuesWarning
 from .inputs import Inputs, model_device
 from .options import Options
 from .records import CallId, Note, Trace
-from .running import Conditions, needs_grad, record_conditions
+from .running import Conditions, may_need_grad, record_conditions
 from .sites import attention_calls
 from .tracing.record import Recording, record, record_calls
 
@@ -34,9 +34,11 @@ def record_model(model: nn.Module, inputs: Inputs, options: Options) -> Recorded
     device = model_device(model)
     conditions = record_conditions(model, device, options.training, grad=False)
     recording = record(model, inputs, conditions)
-    if recording.error is not None and needs_grad(recording.error):
-        conditions = replace(conditions, grad=True)
-        recording = record(model, inputs, conditions)
+    if recording.error is not None and may_need_grad(recording.error):
+        with_grad = replace(conditions, grad=True)
+        again = record(model, inputs, with_grad)
+        if again.error is None or "grad" in str(recording.error):
+            conditions, recording = with_grad, again
     if recording.error is not None:
         recording = _second_chance(model, inputs, conditions, options, recording)
     if device.type == "meta":

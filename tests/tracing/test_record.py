@@ -27,7 +27,7 @@ from models import (
     nest,
     quantised,
 )
-from nf_widget.running import needs_grad, record_conditions
+from nf_widget.running import may_need_grad, record_conditions
 from nf_widget.tracing.record import record_calls
 
 Untouched = Callable[..., Any]
@@ -204,8 +204,8 @@ def test_an_interrupt_gets_through_and_nothing_is_left_behind(error: BaseExcepti
 def test_a_forward_that_needs_gradients_says_so() -> None:
     run = traced(Forces(), torch.randn(3, 3))
     assert run.recording.error is not None
-    assert needs_grad(run.recording.error)
-    assert not needs_grad(ValueError("does not require grad"))
+    assert may_need_grad(run.recording.error)
+    assert not may_need_grad(RuntimeError("mat1 and mat2 shapes cannot be multiplied (3x4 and 5x4)"))
 
 
 # ---- nothing is left behind

@@ -9,10 +9,11 @@ import warnings
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import nn
+from torch.nn.parameter import UninitializedBuffer
 
 from ..errors import StateWarning
 from .conditions import Conditions, TrainingMode, record_conditions, training_flags, under
@@ -26,8 +27,8 @@ __all__ = [
     "borrowed",
     "children",
     "hooked",
+    "may_need_grad",
     "named_modules",
-    "needs_grad",
     "own_parameters",
     "record_conditions",
     "run",
@@ -36,7 +37,8 @@ __all__ = [
 ]
 
 _LOCKS: weakref.WeakKeyDictionary[nn.Module, threading.RLock] = weakref.WeakKeyDictionary()
-_GRAD_COMPLAINTS = ("does not require grad", "not have been used in the graph", "requires grad")
+# How a forward that takes gradients fails without them: by torch's words, by its own check, or on a `.grad` of None.
+_GRAD_COMPLAINTS = ("grad", "not have been used in the graph", "'NoneType' object", "not 'NoneType'")
 
 
 class StopForward(BaseException):
@@ -72,9 +74,9 @@ def without_stopping(hook: Callable[[], bool]) -> None:
         raise StopForward
 
 
-def needs_grad(error: BaseException) -> bool:
-    """Whether a forward failed because it takes gradients inside, which `no_grad` forbids."""
-    return isinstance(error, RuntimeError) and any(words in str(error) for words in _GRAD_COMPLAINTS)
+def may_need_grad(error: BaseException) -> bool:
+    """Whether a forward may have failed because it takes gradients inside, which `no_grad` forbids."""
+    return isinstance(error, AssertionError) or any(words in str(error) for words in _GRAD_COMPLAINTS)
 
 
 def runnable(model: nn.Module) -> nn.Module:
@@ -86,8 +88,17 @@ def runnable(model: nn.Module) -> nn.Module:
             StateWarning,
             stacklevel=4,
         )
-        return copy.deepcopy(model)
+        # torch copies lazy parameters, and refuses to copy lazy buffers.
+        empty = {id(b): _like(b) for b in model.buffers() if isinstance(b, UninitializedBuffer)}
+        return copy.deepcopy(model, empty)
     return model
+
+
+def _like(buffer: UninitializedBuffer) -> UninitializedBuffer:
+    kind: Any = UninitializedBuffer
+    return cast(
+        "UninitializedBuffer", kind(requires_grad=buffer.requires_grad, device=buffer.device, dtype=buffer.dtype)
+    )
 
 
 def _give_back(state: ModelState) -> None:

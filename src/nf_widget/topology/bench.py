@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any, NamedTuple
 
 import torch
@@ -16,7 +17,7 @@ from ..records import Selection, StageId, Trace
 from ..running import Conditions, borrowed, run
 from .gifts import Given, Way, plainly
 from .holding import Call, Forward, lasting, written_since
-from .perturb import duplicate, perturb, same
+from .perturb import Numbers, duplicate, perturb, same
 from .pyvalues import HeldValues, SeenValues
 from .stages import stage_boxes
 
@@ -27,20 +28,22 @@ _LOOKS = 3
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """Whose value changed in one trial: at all; however the others are held; by Python values alone. `unknown`: whose
-    value could not be judged."""
+    value could not be judged. `ended`: the forward ran to its end, so that who did not change was not influenced."""
 
     changed: frozenset[StageId]
     sure: frozenset[StageId]
     by_value: frozenset[StageId] = frozenset()
     unknown: frozenset[StageId] = frozenset()
+    ended: bool = True
 
 
 class _Run(NamedTuple):
-    """Stages in the order in which they ended, those that computed something else, and the model's output leaves."""
+    """Stages in the order in which they ended, those that computed something else, and the model's output leaves, None
+    where it raised."""
 
     order: list[StageId]
     changed: frozenset[StageId]
-    outputs: dict[str, Tensor]
+    outputs: dict[str, Tensor] | None
 
 
 class _NothingToPerturb(Exception):  # noqa: N818 - no error: there is an input without entries
@@ -91,15 +94,15 @@ class Bench:
         return frozenset().union(*(self._unstable_in(way) for way in self._ways))
 
     def trial(self, source: StageId, number: int, explained: frozenset[StageId]) -> Outcome | None:
-        """Perturb `source` once. None when the forward raised, took another path, or nothing could be perturbed."""
+        """Perturb `source` once. None when that showed nothing: it raised at once, or nothing could be perturbed."""
         free = self._influence(source, number, self._ways)
         if free is not None and free.changed <= explained:
             return free
         held = self._influence(source, number, [Way(way.whole, way.apart, values=True) for way in self._ways])
         if free is None or held is None:
-            return held if free is None else Outcome(free.changed, free.sure & explained)
-        by_value = free.changed - explained - held.changed - held.unknown
-        return Outcome(free.changed - by_value, free.sure & held.sure, by_value)
+            return held if free is None else Outcome(free.changed, free.sure & explained, ended=free.ended)
+        by_value = free.changed - explained - held.changed - held.unknown if held.ended else frozenset()
+        return Outcome(free.changed - by_value, free.sure & held.sure, by_value, ended=free.ended)
 
     def given(self, source: StageId, targets: frozenset[StageId], trials: int) -> frozenset[StageId]:
         """Which of the calls `targets` are given other tensors when `source` is perturbed, whatever they make of it."""
@@ -114,38 +117,63 @@ class Bench:
             self._run(None, None, None, way, prepare)
             before = dict(given)
             for trial in range(trials):
-                if self._disturbed(source, trial, way, prepare) is not None:
+                given.clear()
+                run = self._disturbed(source, trial, way, prepare)
+                if run is not None and run.outputs is not None:
                     reached |= {stage for stage, now in given.items() if not _same_leaves(now, before[stage])}
         return frozenset(reached)
 
     def _influence(self, source: StageId, trial: int, ways: Sequence[Way]) -> Outcome | None:
         """An influence is sure when it is seen in every way of holding, and the source can be perturbed alone."""
-        found = [self._changed_by(source, trial, way) for way in ways]
-        ran = [changed for changed in found if changed is not None]
-        if not ran:
+        found = [(way, self._disturbed(source, trial, way)) for way in ways]
+        runs = [(way, run) for way, run in found if run is not None]
+        if not runs:
             return None
+        changed = [run.changed - {source} - self._unstable_in(way) for way, run in runs]
         unknown = frozenset().union(*(self._unstable_in(way) for way in ways))
-        alone = len(ran) == len(found) and source not in self.entangled
-        sure = frozenset.intersection(*ran) if alone else frozenset()
-        return Outcome(frozenset().union(*ran), sure, unknown=unknown)
-
-    def _changed_by(self, source: StageId, trial: int, way: Way) -> frozenset[StageId] | None:
-        run = self._disturbed(source, trial, way)
-        return None if run is None else run.changed - {source} - self._unstable_in(way)
+        alone = len(runs) == len(found) and source not in self.entangled
+        return Outcome(
+            changed=frozenset().union(*changed),
+            sure=frozenset.intersection(*changed) if alone else frozenset(),
+            unknown=unknown,
+            ended=all(run.outputs is not None for _, run in runs),
+        )
 
     def _disturbed(
         self, source: StageId, trial: int, way: Way, prepare: Callable[[StageId, Call], None] | None = None
     ) -> _Run | None:
-        """A run with `source` perturbed. None when it raised, took another path, or there was nothing to perturb."""
-        leaf = (self._leaf[source], trial) if source in self._leaf else None
+        """A run with `source` perturbed, at first all of it, and where that breaks the forward, what is no index. None
+        when it showed nothing."""
+        partial = None
+        for numbers in ("all", "real"):
+            run = self._try(source, trial, way, prepare, numbers)
+            if run is not None and run.outputs is not None:
+                return run
+            partial = partial or run
+        return partial
+
+    def _try(
+        self,
+        source: StageId,
+        trial: int,
+        way: Way,
+        prepare: Callable[[StageId, Call], None] | None,
+        numbers: Numbers,
+    ) -> _Run | None:
+        leaf = (self._leaf[source], trial, numbers) if source in self._leaf else None
         try:
-            perturbed = self._given[source].perturbed(trial, way) if leaf is None else None
+            perturbed = self._given[source].perturbed(trial, way, numbers) if leaf is None else None
             if leaf is None and perturbed is None:
                 return None
             run = self._run(source, perturbed, leaf, way, prepare)
         except Exception:  # noqa: BLE001 - perturbed values may break a forward in any way
             return None
-        return run if run.order == self._recorded.order else None
+        order = self._recorded.order
+        if run.outputs is not None and run.order == order:
+            return run
+        # It raised, or went another way: what was seen until then is seen.
+        seen = run.changed & _common(run.order, order)
+        return _Run(run.order, seen, None) if seen else None
 
     def _unstable_in(self, way: Way) -> frozenset[StageId]:
         """By chance; because holding took memory apart that is written to later; or because nobody can look."""
@@ -191,7 +219,7 @@ class Bench:
         self,
         source: StageId | None,
         perturbed: Given | None,
-        leaf: tuple[int, int] | None,
+        leaf: tuple[int, int, Numbers] | None,
         way: Way,
         prepare: Callable[[StageId, Call], None] | None = None,
     ) -> _Run:
@@ -208,11 +236,16 @@ class Bench:
         forward = Forward(self._model, self._stages, visit, prepare=prepare)
         mode = HeldValues(self._seen_values()) if way.values else nullcontext()
         with self._ready() as (args, kwargs, tensors):
-            if leaf is not None and not _perturb_leaf(tensors[leaf[0]], leaf[1]):
+            if leaf is not None and not _perturb_leaf(tensors[leaf[0]], *leaf[1:]):
                 raise _NothingToPerturb
-            with forward.watched(), mode:
-                outputs = _copies(run(self._model, args, kwargs))
-        before = self._recorded.outputs
+            try:
+                with forward.watched(), mode:
+                    outputs = _copies(run(self._model, args, kwargs))
+            except Exception:
+                if source is None:
+                    raise
+                return _Run(forward.order, frozenset(changed), None)
+        before = self._recorded.outputs or {}
         changed |= {
             name
             for path, name in self._names.items()
@@ -238,9 +271,14 @@ class Bench:
             yield self._inputs.fresh()
 
 
-def _perturb_leaf(tensor: Tensor, trial: int) -> bool:
+def _perturb_leaf(tensor: Tensor, trial: int, numbers: Numbers) -> bool:
     with torch.no_grad(), torch._C.DisableTorchFunction():
-        return perturb([tensor.detach()], trial, [None])
+        return perturb([tensor.detach()], trial, [None], numbers)
+
+
+def _common(one: Sequence[StageId], other: Sequence[StageId]) -> set[StageId]:
+    """The stages up to where the two part."""
+    return {a for a, _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))}
 
 
 def _same_leaves(now: dict[str, Tensor], before: dict[str, Tensor]) -> bool:

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from ..nested import Nested, reachable, replace
-from .perturb import Memory, address, duplicate, equal_entries, has_memory, is_wrapped, perturb
+from .perturb import Memory, Numbers, address, duplicate, equal_entries, has_memory, is_hidden, perturb
 
 How = Literal["made", "rewritten", "passed"]
 
@@ -66,13 +66,13 @@ class Given:
         """Whether it is unknown which entries of a rewritten tensor the call wrote."""
         return any(gift.where is not None for gift in self.gifts.values())
 
-    def perturbed(self, trial: int, way: Way) -> Given | None:
+    def perturbed(self, trial: int, way: Way, numbers: Numbers) -> Given | None:
         """The same with other values; None where nothing can be changed."""
         memo: dict[int, Memory] = {}
         with torch.no_grad():
             copies = {key: duplicate(gift.value, memo) for key, gift in self.gifts.items()}
             limits = [None if way.whole else gift.where for gift in self.gifts.values()]
-            if not perturb(list(copies.values()), trial, limits):
+            if not perturb(list(copies.values()), trial, limits, numbers):
                 return None
         return Given({key: Gift(copies[key], gift.how, gift.where) for key, gift in self.gifts.items()}, self.result)
 
@@ -110,7 +110,7 @@ class Before:
         self = cls()
         for _, tensor in (*reachable((args, kwargs)), *_on_attributes(model)):
             self.memories.add(address(tensor))
-            if id(tensor) not in self.tensors and not is_wrapped(tensor):
+            if id(tensor) not in self.tensors and not is_hidden(tensor):
                 copy = tensor.detach().clone() if not isinstance(tensor, nn.Parameter) else tensor
                 self.tensors[id(tensor)] = (tensor, version_of(tensor), copy)
         return self
@@ -141,7 +141,7 @@ def given_out(model: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], r
         found: dict[Key, Tensor] = {Key("result", path): t for path, t in reachable(result)}
         found |= {Key("argument", path): t for path, t in reachable((args, kwargs))}
         found |= dict(_on_attributes(model))
-        if any(map(is_wrapped, found.values())):
+        if any(map(is_hidden, found.values())):
             return Given({}, result, hidden=True)
         memo: dict[int, Memory] = {}
         gifts: dict[Key, Gift] = {}

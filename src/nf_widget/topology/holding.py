@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -107,7 +108,7 @@ class Forward:
         self._look = look
         self._prepare = prepare
         self._counts: dict[str, int] = {}
-        self._open: list[tuple[str, StageId | None, Before | None]] = []
+        self._open: list[tuple[str, StageId | None, Before | None, BaseException | None]] = []
 
     @contextmanager
     def watched(self) -> Iterator[None]:
@@ -126,7 +127,7 @@ class Forward:
         if self._look and stage is not None:
             with plainly():
                 before = Before.now(self._model, args, kwargs)
-        self._open.append((path, stage, before))
+        self._open.append((path, stage, before, sys.exc_info()[1]))
 
     def _leave(
         self, path: str, _module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], result: Nested
@@ -135,8 +136,8 @@ class Forward:
             self._open.pop()
         if not self._open:
             return None
-        _, stage, before = self._open.pop()
-        if stage is None:
+        _, stage, before, handled = self._open.pop()
+        if stage is None or sys.exc_info()[1] is not handled:  # it raised, and gave nothing
             return None
         self.order.append(stage)
         return self._visit(stage, Call(self._model, args, kwargs, result, before))
@@ -203,7 +204,7 @@ def _standing_in(now: Tensor, value: Tensor) -> Tensor:
     if now.requires_grad and now.shape == value.shape:
         with torch.enable_grad():
             value = _StandIn.apply(now, value)  # type: ignore[no-untyped-call]
-    if type(now) not in (Tensor, nn.Parameter):
+    if type(now) not in (Tensor, nn.Parameter, type(value)):
         value = value.as_subclass(type(now))
         value.__dict__.update(now.__dict__)
     return value

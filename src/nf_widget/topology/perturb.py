@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 import torch
 from torch import Tensor
 
 Memory = torch.UntypedStorage
+Numbers = Literal["all", "real"]
 _SPARSE = (torch.sparse_coo, torch.sparse_csr, torch.sparse_csc, torch.sparse_bsr, torch.sparse_bsc)
 _SCALES = (1.0, 4.0, 0.25)
 # A view of memory that is larger by this factor is copied alone.
@@ -16,12 +18,21 @@ _WASTE = 16
 
 def has_memory(tensor: Tensor) -> bool:
     """Whether the values lie in plain strided memory, of which there can be several views."""
-    return tensor.layout == torch.strided and not tensor.is_nested and not tensor.is_meta and not is_wrapped(tensor)
+    strided = tensor.layout == torch.strided and not tensor.is_nested and not tensor.is_meta
+    return strided and not is_hidden(tensor)
 
 
-def is_wrapped(tensor: Tensor) -> bool:
-    """Whether it stands for many tensors, or for a derivative, inside of a function that torch has transformed."""
-    return bool(torch._C._functorch.is_functorch_wrapped_tensor(tensor))
+def is_hidden(tensor: Tensor) -> bool:
+    """Whether the values cannot be looked at: it stands for many tensors, or for a derivative, inside of a function
+    that torch has transformed; or it is of a class that keeps them in other tensors (ragged ones can be taken apart).
+    """
+    if type(tensor) in (Tensor, torch.nn.Parameter) or tensor.is_nested:
+        return bool(torch._C._functorch.is_functorch_wrapped_tensor(tensor))
+    try:
+        tensor.untyped_storage().data_ptr()
+    except (RuntimeError, NotImplementedError):
+        return tensor.layout not in _SPARSE
+    return False
 
 
 def address(tensor: Tensor) -> int:
@@ -77,10 +88,11 @@ def _kind(tensor: Tensor) -> tuple[object, ...]:
     return tensor.dtype, tensor.layout, tensor.is_nested, tensor.is_quantized, tensor.is_meta
 
 
-def perturb(tensors: Sequence[Tensor], trial: int, limits: Sequence[Tensor | None]) -> bool:
+def perturb(tensors: Sequence[Tensor], trial: int, limits: Sequence[Tensor | None], numbers: Numbers = "all") -> bool:
     """Change the values in place, with noise seeded by `trial`. Whether anything could be changed.
 
-    Tensors that share memory are changed once. A limit is a mask: only its true places change, else all the memory.
+    `numbers`: all of them, or only those that are no indices, sizes or masks. Tensors that share memory are changed
+    once. A limit is a mask: only its true places change, else all the memory.
     """
     generator = torch.Generator().manual_seed(trial)
     scale = _SCALES[trial % len(_SCALES)]
@@ -89,11 +101,16 @@ def perturb(tensors: Sequence[Tensor], trial: int, limits: Sequence[Tensor | Non
     # What is unlimited comes first: it changes its memory for all.
     for tensor, limit in sorted(zip(tensors, limits, strict=True), key=lambda pair: pair[1] is not None):
         memory = address(tensor)
-        if memory not in done and not tensor.is_meta:
+        seen = not tensor.is_meta and not is_hidden(tensor)
+        if seen and memory not in done and (numbers == "all" or _is_real(tensor)):
             changed |= _perturb_one(tensor, generator, scale, limit)
             if memory and limit is None:
                 done.add(memory)
     return changed
+
+
+def _is_real(tensor: Tensor) -> bool:
+    return tensor.is_floating_point() or tensor.is_complex() or tensor.is_quantized
 
 
 def shake(tensor: Tensor, trial: int) -> None:

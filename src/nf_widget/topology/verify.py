@@ -29,7 +29,7 @@ class Verification:
     `without_influence`: traced edges that carried none in any trial. `unexplained`: influences that no edge explains.
     `unread`: traced edges whose target was given another value in a trial, and computed the same. What a stage receives
     makes an edge; that it reads no more of it than the shape, or nothing, is worth saying, and no fault.
-    `undecided`: edges, or influences, that could not be tested: every trial raised, nothing could be perturbed, or the
+    `undecided`: edges, or influences, that could not be tested: a trial raised, nothing could be perturbed, or the
     target does not compute the same twice, or the memory that a stage passes on is written to later, so that there is
     no one way of holding it. `unconfirmed`: inferred edges that carried no influence; they are
     assumptions and no fault. `by_value`: influences through Python numbers or branches alone, which make no edge.
@@ -104,12 +104,13 @@ class _Verdicts:
     changed: set[Pair] = field(default_factory=set)
     sure: set[Pair] = field(default_factory=set)
     by_value: set[Pair] = field(default_factory=set)
-    tried: set[StageId] = field(default_factory=set)
+    broken: set[StageId] = field(default_factory=set)
     unread: set[Pair] = field(default_factory=set)
 
     def add(self, source: StageId, outcome: Outcome | None) -> None:
+        if outcome is None or not outcome.ended:
+            self.broken.add(source)
         if outcome is not None:
-            self.tried.add(source)
             self.changed |= {(source, target) for target in outcome.changed}
             self.sure |= {(source, target) for target in outcome.sure}
             self.by_value |= {(source, target) for target in outcome.by_value}
@@ -141,5 +142,5 @@ class _Verdicts:
         return {
             (source, target)
             for source, target in self.edges - self.changed - self.inferred
-            if self.entangled or source not in self.tried or target in self.unstable
+            if self.entangled or source in self.broken or target in self.unstable
         }

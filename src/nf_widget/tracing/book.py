@@ -197,7 +197,8 @@ class Book:
             key = ((int(tensor.size(0)),), tensor.dtype, tensor.device)
         spec = self._specs.get(key)
         if spec is None:
-            shape = tuple(int(n) for n in key[0])
+            # Ragged ones have a shape, in which one size is no number.
+            shape = (int(tensor.size(0)),) if tensor.is_nested else tuple([int(n) for n in key[0]])
             spec = TensorSpec(shape, str(key[1]).removeprefix("torch."), str(key[2]))
             self._specs[key] = spec
         return spec
