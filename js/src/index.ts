@@ -1,4 +1,5 @@
 /** Entry points of the widget: what belongs to the model is made once, what belongs to a view once per view. */
+import { atEnd } from "./ends";
 import { createInterest, type Interest } from "./interest";
 import type { Wanted } from "./protocol";
 import { createWidgetState, type Model, untracked, type WidgetState, watch } from "./state";
@@ -51,6 +52,14 @@ function connect(model: Model, end: AbortSignal): Shared {
   return { widget, interest };
 }
 
+/** Jupyter marks the views of a model whose kernel has gone, or was never there. */
+function followKernel(model: Model, el: HTMLElement, widget: WidgetState, end: AbortSignal): void {
+  const look = (): void => widget.connected(!el.classList.contains("jupyter-widgets-disconnected"));
+  look();
+  model.on("comm_live_update", look);
+  atEnd(end, () => model.off("comm_live_update", look));
+}
+
 export default () => {
   let shared: Shared | undefined;
   return {
@@ -62,7 +71,9 @@ export default () => {
     render({ model, el, signal }: RenderProps): () => void {
       const own = new AbortController();
       const end = signal ?? own.signal;
-      createApp(shared ?? connect(model, end), el, end);
+      const { widget, interest } = shared ?? connect(model, end);
+      followKernel(model, el, widget, end);
+      createApp({ widget, interest }, el, end);
       return () => own.abort();
     },
   };

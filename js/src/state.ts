@@ -49,8 +49,10 @@ export interface WidgetState extends Signals {
   readonly history: ReadonlySignal<History>;
   /** A message that could not be read, in words; "" when all could. */
   readonly problem: ReadonlySignal<string>;
-  /** False where the host knows that no kernel will answer. */
+  /** False where the host knows that no kernel will answer; read in an effect, it is followed. */
   readonly kernel: boolean;
+  /** The host has the widget's kernel, or has lost it. */
+  connected(is: boolean): void;
   /** `status.beat` of the last error that the reader has put aside. */
   readonly dismissed: Signal<number>;
   /** Writes a trait; the signal follows through the model's change event. */
@@ -92,6 +94,7 @@ export function createWidgetState(model: Model, end: AbortSignal): WidgetState {
       return undefined;
     }
   };
+  const live = signal(model.kernel !== false);
   const signals: Record<string, Signal<unknown>> = {};
   const listeners: [event: string, changed: () => void][] = [];
   for (const name of Object.keys(READERS) as (keyof Traits)[]) {
@@ -110,10 +113,18 @@ export function createWidgetState(model: Model, end: AbortSignal): WidgetState {
   };
   atEnd(end, off);
   return {
-    ...(signals as unknown as Omit<WidgetState, "history" | "problem" | "kernel" | "dismissed" | "write">),
+    ...(signals as unknown as Omit<
+      WidgetState,
+      "history" | "problem" | "kernel" | "connected" | "dismissed" | "write"
+    >),
     history: historyOf(signals.overview as Signal<Overview | null>, end),
     problem: computed(() => Object.values(problems.value)[0] ?? ""),
-    kernel: model.kernel !== false,
+    get kernel() {
+      return live.value;
+    },
+    connected(is) {
+      live.value = is && model.kernel !== false;
+    },
     dismissed: signal(Number.NaN),
     write(name, value) {
       if (end.aborted) return;

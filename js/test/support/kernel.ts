@@ -160,7 +160,12 @@ export class Kernel implements Model {
   /** As the kernel writes. */
   put(name: string, value: unknown): void {
     this.#traits.set(name, value);
-    for (const listener of this.#listeners.get(`change:${name}`) ?? []) listener();
+    this.say(`change:${name}`);
+  }
+
+  /** As the host tells. */
+  say(event: string): void {
+    for (const listener of this.#listeners.get(event) ?? []) listener();
   }
 
   answer(): void {
