@@ -17,8 +17,8 @@ const FOOT: Readonly<Record<CardSize, number>> = { small: 49, large: 49, compact
 const NEAR = 1.6;
 /** Values up to this many make no histogram worth drawing. */
 const HISTOGRAM_FROM = 65;
-/** Room in which a line can be read. */
-const SPARK_FROM = 16;
+/** Width in which a line can be read, and that it needs. */
+const [SPARK_FROM, SPARK_TO] = [16, 48];
 /** Share of exact zeros in a vector that is pointed out. */
 const ZEROS_FROM = 0.5;
 
@@ -31,7 +31,7 @@ export interface CardStyle {
   readonly k: number;
   /** Of a picture that is not there: still to come, or being made now. */
   readonly waiting: "queued" | "now";
-  /** The course of the stage over the frames, in a room under the histogram; null where there is none. */
+  /** The course of the stage over the frames, in a cell beside the shape; null where there is none. */
   spark?(cell: Cell): SVGElement | null;
   /** A better picture is on its way and the kernel is slow. */
   readonly late: boolean;
@@ -117,16 +117,15 @@ function foot(stage: StageInfo, summaries: readonly Summary[], style: CardStyle)
   const shape = fitText(shapeOf(stage, summaries), room, (text) => measure(text, "code", 11));
   const rise = FOOT[size] - 15;
   const left: Child[] = [label(INSET, -rise, shape, { class: "nf-shape" })];
+  const width = Math.min(SPARK_TO, room - measure(shape, "code", 11) - 7);
+  const beside = { x: INSET + room - width - 2, y: -rise - 8, width, height: 8 };
+  left.push(width >= SPARK_FROM && (style.spark?.(beside) ?? null));
   if (size === "compact") return [steady(0, card.height, ...left)];
   const { statistics, histogram: bins } = summary ?? { statistics: null, histogram: null };
   const parts: Child[] = [];
   if (statistics !== null && statistics.count > 0) {
-    const [low, high] = [brief(statistics.min), brief(statistics.max)];
-    left.push(label(INSET, -4, low, { class: "nf-range" }));
-    const right = label(-INSET, -4, high, { class: "nf-range", "text-anchor": "end" });
-    const [start, width] = [measure(low, "code", 10) + 6, measure(high, "code", 10) + 6];
-    const between = { x: INSET + start, y: -11, width: room - start - width, height: 7 };
-    left.push(between.width >= SPARK_FROM && (style.spark?.(between) ?? null));
+    left.push(label(INSET, -4, brief(statistics.min), { class: "nf-range" }));
+    const right = label(-INSET, -4, brief(statistics.max), { class: "nf-range", "text-anchor": "end" });
     parts.push(steady(card.width, card.height, right));
   }
   if (bins !== null && statistics !== null && statistics.count >= HISTOGRAM_FROM) {

@@ -1,5 +1,6 @@
 /** One slice under the crosshair: the plate, its row and column, the value and what can be said about it. */
 import type { Scale } from "../../colour";
+import { atEnd } from "../../ends";
 import { brief } from "../../format";
 import { computed, type ReadonlySignal, type Signal, signal, watch } from "../../state";
 import { type Child, html } from "../dom";
@@ -72,6 +73,9 @@ function probe(source: ScopeSource, hovered: ReadonlySignal<Spot | null>, end: A
   const { leaf, reading, part, spot } = source;
   const held = leaf.context.view.probe;
   let said = false;
+  atEnd(end, () => {
+    if (said) held.value = null;
+  });
   watch(end, () => {
     const here = hovered.value;
     if (here === null) {

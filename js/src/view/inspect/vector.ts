@@ -1,6 +1,7 @@
 /** Vectors: a bar per value, the bars around the chosen one larger, and the strongest values by index. */
 import type { StageInfo } from "../../protocol";
 import { type Values, colourTable, colourOf, cssColour } from "../../colour";
+import { atEnd } from "../../ends";
 import { precise } from "../../format";
 import { computed, type ReadonlySignal, type Signal, signal, watch } from "../../state";
 import { type Child, html, on, setAttributes } from "../dom";
@@ -169,6 +170,9 @@ function probe({ leaf, spot, hovered }: VectorSource, reading: Reading, body: HT
   on(body, "focusout", () => (touched.value = false), end);
   const held = leaf.context.view.probe;
   let said = false;
+  atEnd(end, () => {
+    if (said) held.value = null;
+  });
   watch(end, () => {
     const here = hovered.value ?? (touched.value ? spot.value.column : null);
     if (here === null) {
