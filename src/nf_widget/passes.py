@@ -47,7 +47,7 @@ from .sites import MOST, Site, sites_of
 
 # A stage that gives out a whole cache of tensors shows the first ones; the rest is there on demand.
 _SHOWN_LEAVES = 8
-_IMAGE_DIMS, _FEW_CHANNELS = 4, 16
+_IMAGE_DIMS, _FEW_CHANNELS, _COLOURS = 2, 16, (1, 3)
 _VALUES = ("float32", "float16", "bfloat16", "float64", "uint8")
 
 
@@ -162,7 +162,8 @@ def kept_bytes(kept: Kept) -> int:
 def axes_of(stage: Stage, tensor: Tensor, options: Options, trace: Trace) -> Axes:
     """What the dimensions mean, or what the user said that they mean."""
     spec = spec_of(tensor)
-    image = _image_size(trace)
+    size = _input_size(trace)
+    image = (size[0], size[1]) if len(size) == _IMAGE_DIMS else None
     said = options.axes.get(str(stage.id))
     if said is not None:
         return parse(said, spec, image=image)
@@ -172,18 +173,26 @@ def axes_of(stage: Stage, tensor: Tensor, options: Options, trace: Trace) -> Axe
 
 
 @lru_cache(4096)
-def _inferred(spec: TensorSpec, type_name: str, batch: int | None, detail: str, image: tuple[int, int] | None) -> Axes:
+def _inferred(spec: TensorSpec, type_name: str, batch: int | None, detail: str, size: tuple[int, ...]) -> Axes:
     """The same for every frame."""
-    return infer(spec, type_name=type_name, batch=batch, detail=detail, image=image)
+    image = (size[0], size[1]) if len(size) == _IMAGE_DIMS else None
+    volume = (size[0], size[1], size[2]) if len(size) == _IMAGE_DIMS + 1 else None
+    return infer(spec, type_name=type_name, batch=batch, detail=detail, image=image, volume=volume)
 
 
-def _image_size(trace: Trace) -> tuple[int, int] | None:
-    """(height, width) of the first input that is one or several images of few channels."""
+def _input_size(trace: Trace) -> tuple[int, ...]:
+    """(height, width) of the first input that is one or several images of few channels, or, with a depth or a time in
+    front, of a volume or a video; () without one."""
     for leaf in trace.inputs:
         shape = leaf.spec.shape
-        if len(shape) == _IMAGE_DIMS and shape[1] <= _FEW_CHANNELS and leaf.spec.dtype in _VALUES:
-            return shape[2], shape[3]
-    return None
+        if (
+            leaf.spec.dtype in _VALUES
+            and len(shape) in {_IMAGE_DIMS + 2, _IMAGE_DIMS + 3}
+            and shape[1] <= _FEW_CHANNELS
+        ):
+            frames_first = len(shape) == _IMAGE_DIMS + 3 and shape[2] in _COLOURS and shape[1] > shape[2]
+            return (shape[1], *shape[3:]) if frames_first else shape[2:]
+    return ()
 
 
 def shown_channels(summary: Summary) -> tuple[int, ...] | None:

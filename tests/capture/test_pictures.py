@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
+from nf_widget.capture.detail import cut
 from nf_widget.capture.reducers import reduce
-from nf_widget.records import FeatureMaps, Scalar, TokenStrip, VectorStrip
+from nf_widget.records import Axes, FeatureMaps, Request, Scalar, StageId, TokenStrip, VectorStrip
 from tensors import (
     ATTENTION,
     IMAGE,
@@ -204,3 +205,16 @@ def test_there_is_a_picture_for_any_shape(shape):
         assert summary.picture.size == shape[-2:]
     else:
         assert summary.picture.kind in {"scalar", "vector"}
+
+
+def test_patches_of_a_volume_are_cut_like_one():
+    block = torch.randn(2, 3, 4, 5, 6, generator=torch.Generator().manual_seed(0))
+    tokens = torch.cat([torch.full((2, 1, 3), 99.0), block.flatten(2).transpose(1, 2)], 1)
+    axes = Axes(("batch", "token", "feature"), "tokens", "test", special=1, block=(4, 5, 6))
+    picture = reduce(tokens, axes, leaf="", sample=1).picture
+    expected = block[1, picture.channel].numpy()
+    assert (picture.kind, picture.size) == ("volume", (4, 5, 6))
+    for plane in picture.planes:
+        assert np.array_equal(plane.values, expected.take(plane.index, plane.axis))
+    tile = cut(tokens, axes, Request("k", 0, 1, StageId("s"), "", channel=2, slice=(1, 3)))
+    assert np.array_equal(tile.data, block[1, 2, :, 3].numpy())

@@ -224,3 +224,54 @@ def test_what_modules_really_give(module, shape, expected):
         out = module(torch.randn(shape, generator=torch.Generator().manual_seed(0)))
     axes = infer(spec(*out.shape), type_name=type(module).__name__, batch=2)
     assert letters(axes) == expected
+
+
+@pytest.mark.parametrize(
+    ("tokens", "volume", "special", "block"),
+    [
+        (216, (96, 96, 96), 0, (6, 6, 6)),
+        (217, (96, 96, 96), 1, (6, 6, 6)),
+        (256, (128, 64, 128), 0, (8, 4, 8)),
+        (1568, (16, 224, 224), 0, (8, 14, 14)),
+        (1569, (8, 224, 224), 1, (8, 14, 14)),
+        (215, (96, 96, 96), 0, None),
+    ],
+    ids=["MONAI ViT", "with a class token", "not a cube", "VideoMAE", "TimeSformer", "no patches"],
+)
+def test_patches_of_a_volume_or_a_video_are_a_block(tokens, volume, special, block):
+    axes = infer(spec(2, tokens, 64), type_name="TransformerBlock", batch=2, volume=volume)
+    assert (axes.kind, axes.special, axes.block, axes.grid) == ("tokens", special, block, None)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "image", "name"),
+    [
+        (100, (224, 224), "DetrDecoderLayer"),
+        (8, (256, 256), "Block"),
+        (16, (1000, 1000), "QFormerLayer"),
+        (77, (224, 224), "CLIPEncoderLayer"),
+    ],
+)
+def test_queries_and_texts_beside_an_image_are_no_patches(tokens, image, name):
+    assert infer(spec(1, tokens, 64), type_name=name, batch=1, image=image).grid is None
+
+
+ARCHITECTURES = [
+    ("ViTLayer", (1, 197, 768), (224, 224), "bnf", 1, (14, 14)),
+    ("DeiTLayer", (1, 198, 768), (224, 224), "bnf", 2, (14, 14)),
+    ("Dinov2WithRegistersLayer", (1, 261, 768), (224, 224), "bnf", 5, (16, 16)),
+    ("SwinLayer", (1, 3136, 96), (224, 224), "bnf", 0, (56, 56)),
+    ("SwinStage", (1, 49, 768), (224, 224), "bnf", 0, (7, 7)),
+    ("SwinTransformerBlock", (1, 56, 56, 96), (224, 224), "bhwc", 0, None),
+    ("SegformerLayer", (1, 16384, 32), (512, 512), "bnf", 0, (128, 128)),
+    ("SegformerLayer", (1, 3249, 32), (225, 225), "bnf", 0, (57, 57)),
+    ("SegformerLayer", (1, 192, 256), (384, 512), "bnf", 0, (12, 16)),
+    ("ResidualAttentionBlock", (50, 1, 768), (224, 224), "nbf", 1, (7, 7)),
+    ("BeitLayer", (1, 197, 768), (224, 224), "bnf", 1, (14, 14)),
+]
+
+
+@pytest.mark.parametrize(("name", "shape", "image", "expected", "special", "grid"), ARCHITECTURES)
+def test_published_architectures(name, shape, image, expected, special, grid):
+    axes = infer(spec(*shape), type_name=name, batch=1, image=image)
+    assert (letters(axes), axes.special, axes.grid) == (expected, special, grid)

@@ -50,6 +50,9 @@ def arrange(sample: Sample) -> View:
     values, names = sample.values, sample.names
     form, tensor = _ARRANGE[sample.axes.kind](values, names) or _by_shape(values)
     axes = sample.axes
+    block = _in_block(tensor, axes) if form == "tokens" else None
+    if block is not None:
+        return View("volume", block, axes)
     if form == "tokens" and axes.grid is not None and axes.special + math.prod(axes.grid) != len(tensor):
         axes = replace(axes, grid=None)
     if form == "tokens" and axes.special >= len(tensor):
@@ -118,6 +121,13 @@ def _tokens(values: Tensor, names: tuple[AxisName, ...]) -> tuple[Form, Tensor] 
         return "vector", values.reshape(-1)
     ordered = _ordered(values, names, ("feature" if "feature" in names else "channel",))
     return None if ordered is None else ("tokens", ordered)
+
+
+def _in_block(tokens: Tensor, axes: Axes) -> Tensor | None:
+    """`[feature, depth, row, column]` of patches of a volume; None where they are none."""
+    if axes.block is None or axes.special + math.prod(axes.block) != len(tokens):
+        return None
+    return tokens[axes.special :].view(*axes.block, tokens.shape[1]).permute(3, 0, 1, 2)
 
 
 def _vector(values: Tensor, _: tuple[AxisName, ...]) -> tuple[Form, Tensor]:

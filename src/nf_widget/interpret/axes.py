@@ -6,11 +6,12 @@ A reason starts with how sure it is: `known` (the module type allows nothing els
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from ..errors import AxesError
 from ..records import Axes, AxesKind, AxisName, TensorSpec
+from .patches import token_block, token_grid
 
 # Conv2d, BatchNorm3d, LayerNorm2d, Conv2dNormActivation.
 _RANK = re.compile(r"([123])d(?![a-z0-9])")
@@ -21,8 +22,6 @@ _ANY_RANK = re.compile("Norm1d|Dropout1d")
 _VISION = re.compile("ViT|Vision|Swin|Patch|DeiT|BEiT|DINO|Dino")
 _IMAGE_CHANNELS = (1, 3, 4)
 _SMALLEST_IMAGE = 8
-# None, a class token, a class and a distillation token, and register tokens without and with a class token.
-_SPECIAL = (0, 1, 2, 4, 5)
 _LABELS = ("bool", "int", "uint")
 
 _LETTERS: dict[str, AxisName] = {
@@ -64,6 +63,7 @@ class _Case:
     type_name: str
     detail: str
     image: tuple[int, int] | None
+    volume: tuple[int, int, int] | None = None
 
 
 def infer(
@@ -73,22 +73,25 @@ def infer(
     batch: int | None,
     detail: str = "",
     image: tuple[int, int] | None = None,
+    volume: tuple[int, int, int] | None = None,
 ) -> Axes:
     """Name every dimension of a leaf that a module of class `type_name` gave out. Never raises.
 
     `batch` is the batch size of the model's input, None when it is not known. `image` is (height, width) of the
-    model's image input: tokens are laid out as a patch grid where it, or the class name, says that they are patches.
+    model's image input, `volume` (depth or time, height, width): tokens are laid out as a patch grid where these, or
+    the class name, say that they are patches.
     """
     shape = tuple(spec.shape)
     batch_axis = _batch_axis(shape, batch, type_name)
     rest = tuple(size for axis, size in enumerate(shape) if axis != batch_axis)
-    case = _Case(rest, batch_axis, spec.dtype, type_name, detail, image)
+    case = _Case(rest, batch_axis, spec.dtype, type_name, detail, image, volume)
     names, reason = _names(case)
     if batch_axis is not None:
         names = (*names[:batch_axis], "batch", *names[batch_axis:])
     kind = _kind(names, shape)
-    special, grid = _patches(case, names) if kind == "tokens" else (0, None)
-    return Axes(names, kind, reason, special, grid)
+    if kind != "tokens" or "other" in names:
+        return Axes(names, kind, reason)
+    return _with_patches(Axes(names, kind, reason), case)
 
 
 def parse(text: str, spec: TensorSpec, *, image: tuple[int, int] | None = None) -> Axes:
@@ -113,7 +116,7 @@ def parse(text: str, spec: TensorSpec, *, image: tuple[int, int] | None = None) 
             raise AxesError(f"axes {text!r} have {name} without {needs}: name both, or neither.")
     kind = _kind(names, shape)
     patches = kind == "tokens" and image is not None and "other" not in names
-    special, grid = _token_grid(shape[names.index("token")], image) if patches else (0, None)
+    special, grid = token_grid(shape[names.index("token")], image, sure=True) if patches else (0, None)
     return Axes(names, kind, "said by the user", special, grid)
 
 
@@ -242,34 +245,6 @@ def _kind(names: Sequence[AxisName], shape: Sequence[int]) -> AxesKind:
     return "generic"
 
 
-def _patches(case: _Case, names: Sequence[AxisName]) -> tuple[int, tuple[int, int] | None]:
-    if "other" in names or not (case.image is not None or _VISION.search(case.type_name)):
-        return 0, None
-    return _token_grid(case.rest[0], case.image)
-
-
-def _token_grid(tokens: int, image: tuple[int, int] | None) -> tuple[int, tuple[int, int] | None]:
-    """(special tokens in front, rows and columns of the others): a square, or the image in square patches."""
-    for special in _SPECIAL:
-        for grid in _grids(tokens - special, image):
-            return special, grid
-    return 0, None
-
-
-def _grids(patches: int, image: tuple[int, int] | None) -> Iterator[tuple[int, int]]:
-    if patches < 4:
-        return
-    if image is not None:
-        height, width = image
-        for patch in range(1, min(height, width) + 1):
-            rows, columns = height // patch, width // patch
-            if rows * columns == patches and rows > 1:
-                yield rows, columns
-    side = round(patches**0.5)
-    if side * side == patches and _aspect((side, side), image):
-        yield side, side
-
-
 def _aspect(size: Sequence[int], image: tuple[int, int] | None) -> bool:
     """Whether the size has the image's aspect, to within a row or column; without an image, whether all is equal."""
     if min(size) < 2:
@@ -292,6 +267,18 @@ def _rank(type_name: str) -> int | None:
 
 def _is_label(dtype: str) -> bool:
     return dtype.startswith(_LABELS)
+
+
+def _with_patches(axes: Axes, case: _Case) -> Axes:
+    tokens = case.rest[axes.names.index("token") - (case.batch_axis == 0)]
+    sure = _VISION.search(case.type_name) is not None
+    if case.volume is not None:
+        special, block = token_block(tokens, case.volume)
+        return replace(axes, special=special, block=block)
+    if case.image is None and not sure:
+        return axes
+    special, grid = token_grid(tokens, case.image, sure=sure)
+    return replace(axes, special=special, grid=grid)
 
 
 def _named(word: str, text: str) -> AxisName:

@@ -23,7 +23,8 @@ AxesKind = Literal["scalar", "vector", "tokens", "sequence", "image", "volume", 
 class Axes:
     """What each dimension of a leaf means; `names` has one entry per dimension.
 
-    `special` counts leading tokens that are no patches, `grid` is (rows, columns) of the others, or None.
+    `special` counts leading tokens that are no patches, `grid` is (rows, columns) of the others, or None; patches of a
+    volume or a video have a `block` (depth, rows, columns) instead.
     """
 
     names: tuple[AxisName, ...]
@@ -31,6 +32,7 @@ class Axes:
     reason: str
     special: int = 0
     grid: tuple[int, int] | None = None
+    block: tuple[int, int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)

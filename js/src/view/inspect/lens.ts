@@ -93,9 +93,12 @@ function mapsLens(summary: Summary, size: readonly [number, number], rule: Rule)
 
 function volumeLens(summary: Summary, size: readonly [number, number, number], rule: Rule): VolumeLens {
   const { axes } = summary;
-  const spatial = tail(axes, [axes.includes("depth") ? "depth" : "time", "height", "width"]);
+  // Patches of a volume lie along one axis.
+  const token = axes.indexOf("token");
+  const spatial =
+    token >= 0 ? [token, token, token] : tail(axes, [axes.includes("depth") ? "depth" : "time", "height", "width"]);
   const item = others(axes, spatial);
-  const names = spatial.map((place) => axes[place] ?? "other");
+  const names = token >= 0 ? ["depth", "row", "column"] : spatial.map((place) => axes[place] ?? "other");
   return {
     form: "volume",
     ...grouped(summary, item, rule),

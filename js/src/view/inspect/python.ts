@@ -50,6 +50,15 @@ export function indexText(lens: Lens, shape: Shape, cut: Cut): string {
   if (lens.form === "volume" && cut.slice !== undefined) {
     const [along, index] = cut.slice;
     set([lens.spatial[along]!], index);
+    const [first, second] = lens.spatial;
+    if (first === second) {
+      const at = [cut.row ?? 0, cut.column ?? 0];
+      at.splice(along, 0, index);
+      const [deep, rows, columns] = lens.size;
+      // Tokens that are no patches stand in front.
+      indices[first] = (shape[first] ?? 0) - deep * rows * columns + (at[0]! * rows + at[1]!) * columns + at[2]!;
+      return pythonIndex(indices);
+    }
     [row, column] = lens.spatial.filter((_, place) => place !== along).map((axis) => [axis]) as [number[], number[]];
   }
   set(row, cut.row);
