@@ -79,6 +79,8 @@ class Reader:
         if picture is None:
             labels = labels_of(self.options.token_labels, self.inputs.tokens(sample), sample)
             picture = with_labels(summary.picture, summary.axes, summary.statistics, labels) if labels else None
+        if picture is None and not words:
+            return summary
         return replace(summary, picture=picture or summary.picture, meaning=words)
 
     def _around(self, stage: Stage, sample: int) -> Around:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -18,7 +18,7 @@ from .capture.fused import capture_apart, warn_of_unfused
 from .capture.heads import cut_weights, kept_copy, summarise, whole_weights
 from .capture.phases import WORD as PHASE
 from .capture.phases import phase_named, with_phases
-from .capture.reducers import reduce
+from .capture.reducers import Reduction, is_small, reduce
 from .capture.run import Pass, Plan, Tap
 from .capture.values import spec_of
 from .capture.weights import Weights
@@ -44,6 +44,7 @@ from .records import (
     VolumeSlices,
 )
 from .sites import MOST, Site, sites_of
+from .waiting import Waiting
 
 # A stage that gives out a whole cache of tensors shows the first ones; the rest is there on demand.
 _SHOWN_LEAVES = 8
@@ -121,6 +122,7 @@ def capture_stages(
     done = capture_apart(model, inputs, recorded.conditions, plan)
     if done.error is not None and recorded.error is None:
         raise done.error
+    taker.waiting.finish()
     for wish in wishes:
         wish.summaries += wish.attention
         if wish.keep:
@@ -135,6 +137,7 @@ def summarise_kept(kept: Sequence[tuple[Wish, Kept]], inputs: Inputs, recorded: 
     taker.reader.outputs = {path: found for path, found in given if isinstance(found, Tensor)}
     for wish, leaves_of_stage in kept:
         taker.summarise(wish, [(path, found) for path, found in leaves_of_stage.items() if isinstance(found, Tensor)])
+    taker.waiting.finish()
 
 
 def part_of(recorded: Recorded, stage: Stage, leaf: str) -> Part:
@@ -169,15 +172,8 @@ def axes_of(stage: Stage, tensor: Tensor, options: Options, trace: Trace) -> Axe
         return parse(said, spec, image=image)
     shape = trace.inputs[0].spec.shape
     batch = shape[0] if shape else None
-    return _inferred(spec, stage.type_name, batch, stage.detail, image)
-
-
-@lru_cache(4096)
-def _inferred(spec: TensorSpec, type_name: str, batch: int | None, detail: str, size: tuple[int, ...]) -> Axes:
-    """The same for every frame."""
-    image = (size[0], size[1]) if len(size) == _IMAGE_DIMS else None
     volume = (size[0], size[1], size[2]) if len(size) == _IMAGE_DIMS + 1 else None
-    return infer(spec, type_name=type_name, batch=batch, detail=detail, image=image, volume=volume)
+    return infer(spec, type_name=stage.type_name, batch=batch, detail=stage.detail, image=image, volume=volume)
 
 
 def _input_size(trace: Trace) -> tuple[int, ...]:
@@ -234,6 +230,7 @@ class _Taker:
         self._trace = trace
         self.reader = Reader(options, trace, inputs)
         self._device = torch.device(options.capture_device)
+        self.waiting = Waiting()
 
     def take(self, wish: Wish, found: Sequence[tuple[str, Tensor]]) -> None:
         if wish.keep:
@@ -242,14 +239,21 @@ class _Taker:
             self.summarise(wish, found)
 
     def summarise(self, wish: Wish, found: Sequence[tuple[str, Tensor]]) -> None:
-        for path, tensor in with_phases(found[:_SHOWN_LEAVES]):
+        shown = list(with_phases(found[:_SHOWN_LEAVES]))
+        together = all(is_small(tensor) for _, tensor in shown)
+        for path, tensor in shown:
             axes = axes_of(wish.stage, tensor, self._options, self._trace)
             pin = wish.pins.get(path)
             channels = None if pin is None else shown_channels(pin)
-            summary = reduce(tensor, axes, leaf=path, sample=wish.sample, pinned=channels)
-            summary = self.reader.read(wish.stage, tensor, pinned_to(pin, summary), wish.sample)
-            derived = all(path != known for known, _ in found)
-            wish.summaries.append(replace(summary, meaning=PHASE) if derived else summary)
+            done = partial(self._summarised, wish, pin, all(path != known for known, _ in found))
+            if together:
+                self.waiting.add(Reduction(tensor.clone(), axes, path, wish.sample, channels), done)
+            else:
+                done(tensor, reduce(tensor, axes, leaf=path, sample=wish.sample, pinned=channels))
+
+    def _summarised(self, wish: Wish, pin: Summary | None, derived: bool, tensor: Tensor, summary: Summary) -> None:  # noqa: FBT001
+        summary = self.reader.read(wish.stage, tensor, pinned_to(pin, summary), wish.sample)
+        wish.summaries.append(replace(summary, meaning=PHASE) if derived else summary)
 
     def _keep(self, wish: Wish, found: Sequence[tuple[str, Tensor]]) -> None:
         try:

@@ -30,13 +30,14 @@ class Pins:
     def coloured(self, stage: StageId, summaries: Sequence[Summary]) -> tuple[Summary, ...]:
         """With the colours of the first ones, or each with its own."""
         first = self._first.get(stage, {}) if self.colours else {}
-        return tuple(
-            summary
-            # The scale of attention weights is that of probabilities.
-            if summary.axes.kind == "attention"
-            else replace(summary, scale=_scale(first.get(summary.leaf, summary), own=summary.leaf not in first))
-            for summary in summaries
-        )
+        return tuple(_with_scale(summary, first) for summary in summaries)
+
+
+def _with_scale(summary: Summary, first: Mapping[str, Summary]) -> Summary:
+    if summary.axes.kind == "attention":  # the scale of attention weights is that of probabilities
+        return summary
+    scale = _scale(first.get(summary.leaf, summary), own=summary.leaf not in first)
+    return summary if scale == summary.scale else replace(summary, scale=scale)
 
 
 def _scale(summary: Summary, *, own: bool) -> tuple[float, float] | None:

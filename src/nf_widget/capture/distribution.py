@@ -27,8 +27,13 @@ _MOST = np.iinfo(np.int32).max
 Counts = npt.NDArray[np.int64]
 
 
-def statistics(channels: Tensor, moments: Moments, *, limit: int) -> tuple[Statistics, Histogram | None]:
-    """Of `[channel, ...]` with its measured moments. No histogram where no value is finite."""
+def statistics(
+    channels: Tensor, moments: Moments, *, limit: int, counts: Counts | None = None
+) -> tuple[Statistics, Histogram | None]:
+    """Of `[channel, ...]` with its measured moments, and `counts: [FINE + 2]` where values are counted already.
+
+    No histogram where no value is finite.
+    """
     whole = total(moments)
     count, nan, inf = int(whole.number), int(moments.nan), int(moments.inf)
     size = count + nan + inf
@@ -36,7 +41,7 @@ def statistics(channels: Tensor, moments: Moments, *, limit: int) -> tuple[Stati
     if not count:
         return Statistics(size, *(math.nan,) * 4, *shares, math.nan, math.nan), None
     values = _Values(channels, limit, count, whole.low, whole.high)
-    counts = _counts(values, whole.low, whole.high)
+    counts = _counts(values, whole.low, whole.high) if counts is None else counts
     robust = _robust(values, counts, moments.negatives, moments.zeros)
     std = math.sqrt(whole.squares / count)
     stats = Statistics(size, whole.low, whole.high, whole.mean, std, *shares, *robust)

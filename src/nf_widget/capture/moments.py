@@ -106,6 +106,11 @@ def joined(a: Moments, b: Moments) -> Moments:
     return Moments(number, np.minimum(a.low, b.low), np.maximum(a.high, b.high), mean, squares, *counts)
 
 
+def spread_of(maps: Tensor, grid: tuple[int, int], limit: int) -> Doubles:
+    """The structure of `[channel, row, column]`, all of it finite, alone."""
+    return _variance(pool(maps, *grid, limit=limit)).cpu().numpy().astype(np.float64)
+
+
 def pool(maps: Tensor, rows: int, columns: int, *, limit: int) -> Tensor:
     """Area means of `[map, row, column]`, as float32 or float64 `[map, rows, columns]`; no copy beyond `limit`."""
     height, width = maps.shape[1:]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from ..errors import AxesError
 from ..records import Axes, AxesKind, AxisName, TensorSpec
@@ -66,6 +67,7 @@ class _Case:
     volume: tuple[int, int, int] | None = None
 
 
+@lru_cache(maxsize=4096)  # the same for every frame
 def infer(
     spec: TensorSpec,
     *,
