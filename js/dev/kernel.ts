@@ -42,7 +42,7 @@ export function histogramOf(values: readonly number[], { min, max }: Statistics)
     const bin = Math.min(63, Math.max(0, Math.floor(((value - low) / (high - low || 1)) * 64)));
     counts[bin] = counts[bin]! + 1;
   }
-  return { low, high, counts };
+  return { low, high, counts: new DataView(Int32Array.from(counts).buffer) };
 }
 
 export function coded(values: ArrayLike<number>, { p1, p99 }: Statistics) {

@@ -99,7 +99,8 @@ export interface Statistics {
   readonly p99: number | null;
 }
 
-export type Histogram = { readonly low: number; readonly high: number; readonly counts: readonly number[] };
+/** `counts` of equal bins: int32, little endian. */
+export type Histogram = { readonly low: number; readonly high: number; readonly counts: Bytes };
 export interface Ranking {
   readonly measure: string;
   /** Channel indices, best first, int32 little endian; at most the first 4,096. */

@@ -138,6 +138,7 @@ function summaryFromWire(raw: unknown): Summary {
     if (!isFields(raw) || !isFields(raw.picture) || !Array.isArray(raw.shape)) fail("summary without a picture");
     checkPicture(summary.picture);
     checkRange("scale", ...summary.scale);
+    if (summary.histogram) bytesOf(summary.histogram.counts);
     if (summary.ranking !== null) checkRanking(summary.ranking);
     return summary;
   } catch (error) {

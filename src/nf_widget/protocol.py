@@ -198,7 +198,7 @@ def _summary(summary: Summary) -> Message:
         "statistics": None if statistics is None else _statistics(statistics),
         "histogram": None
         if histogram is None
-        else {"low": histogram.low, "high": histogram.high, "counts": histogram.counts.tolist()},
+        else {"low": histogram.low, "high": histogram.high, "counts": histogram.counts.astype("<i4").tobytes()},
         "ranking": None
         if ranking is None
         else {

@@ -65,7 +65,7 @@ export function histogramOf(values: ArrayLike<number>, statistics: Statistics): 
   const counts = new Array<number>(64).fill(0);
   for (const value of Array.from(values))
     if (Number.isFinite(value)) counts[Math.min(63, Math.floor(((value - low) / (high - low || 1)) * 64))]! += 1;
-  return { low, high, counts };
+  return { low, high, counts: new DataView(Int32Array.from(counts).buffer) };
 }
 
 export function quantise(values: ArrayLike<number>, low: number, high: number): DataView {

@@ -2,6 +2,7 @@
 
 import { brief, percent } from "../../format";
 import type { Histogram, Picture } from "../../protocol";
+import { int32sOf } from "../../wire";
 import { svg } from "../dom";
 import { type Face, fitText, label, type Measure, wrapText } from "./text";
 
@@ -11,7 +12,8 @@ const at = (value: number): string => value.toFixed(2);
  * Log counts of 64 bins as two areas, cool below zero and warm above, with a tick at zero where the range holds it.
  */
 export function histogram(data: Histogram, x: number, y: number, width: number, height: number): SVGGElement {
-  const { low, high, counts } = data;
+  const { low, high } = data;
+  const counts = [...int32sOf(data.counts)];
   const tallest = Math.max(1, ...counts.map(Math.log1p));
   const step = width / Math.max(1, counts.length);
   const paths = { cool: "", warm: "" };

@@ -56,7 +56,7 @@ function numbers(summary: Summary): Child[] {
           "div.nf-i-numbers",
           {},
           statisticsTable(statistics),
-          histogram === null || histogram.counts.length === 0 ? null : histogramFigure(histogram, statistics),
+          histogram === null || histogram.counts.byteLength === 0 ? null : histogramFigure(histogram, statistics),
         ),
     axes.length === 0
       ? null

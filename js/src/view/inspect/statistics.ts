@@ -1,6 +1,7 @@
 /** The numbers of a leaf, beside the histogram of its values. */
 import { brief } from "../../format";
 import type { Histogram, Statistics, Summary } from "../../protocol";
+import { int32sOf } from "../../wire";
 import { html, icon, svg } from "../dom";
 import { terms } from "../parts";
 import { grouped, plural, share } from "./words";
@@ -28,8 +29,9 @@ const TOP = 6;
 const BASE = TOP + HEIGHT;
 
 /** Paths of the bars left and right of zero. The bin that holds zero is cut there. */
-function bars({ low, high, counts }: Histogram): { cool: string; warm: string } {
-  const logs = counts.map((count) => Math.log1p(count));
+function bars({ low, high, counts: held }: Histogram): { cool: string; warm: string } {
+  const counts = int32sOf(held);
+  const logs = Array.from(counts, Math.log1p);
   const most = Math.max(...logs, Number.MIN_VALUE);
   const step = (high - low) / counts.length || 1;
   const x = (value: number): number => ((value - low) / (step * counts.length)) * WIDTH;

@@ -4,6 +4,7 @@ import type { Picture, TileRequest, Wanted } from "../../../src/protocol";
 import type { ViewContext } from "../../../src/state";
 import { select } from "../../../src/view/actions";
 import { createInspector } from "../../../src/view/inspector";
+import { int32sOf } from "../../../src/wire";
 import { type Activation, maps, quantise, summaryOf } from "../../support/activations";
 import { contextOf, edgeInfo, graphOf, Kernel, type Shown, stageInfo } from "../../support/kernel";
 
@@ -160,7 +161,7 @@ describe("a stage", () => {
     const bars = [".nf-i-histogram .nf-i-cool", ".nf-i-histogram .nf-i-warm"].flatMap(
       (selector) => panel.querySelector(selector)!.getAttribute("d")!.match(/M/g) ?? [],
     );
-    const filled = histogram!.counts.filter((count) => count > 0).length;
+    const filled = int32sOf(histogram!.counts).filter((count) => count > 0).length;
     // The bin that holds zero is drawn in both colours.
     expect(bars.length).toBe(filled + 1);
   });
