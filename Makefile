@@ -22,7 +22,7 @@ DONE := $(VENV)/.done
 TORCH_ONLY := $(DONE)/torch.txt
 SOURCES := $(shell find js/src -type f) js/build.mjs js/package.json js/package-lock.json js/tsconfig.json hatch_build.py
 
-.PHONY: help install demo test check lint types python-tests js-tests notebook-tests browser-tests bundle js-checks pictures format clean
+.PHONY: help install demo test check lint types python-tests js-tests notebook-tests browser-tests bundle js-checks pictures bench format clean
 .DELETE_ON_ERROR:
 
 help:
@@ -64,6 +64,11 @@ $(DONE)/demo: $(TORCH_ONLY) $(DONE)/node pyproject.toml
 $(DONE)/test: $(TORCH_ONLY) $(DONE)/node pyproject.toml
 	@echo "Installing nf-widget and what its tests need"
 	@$(PIP) install --constraint $(TORCH_ONLY) --editable '.[dev]'
+	@touch $@
+
+$(DONE)/bench: $(TORCH_ONLY) $(DONE)/node pyproject.toml
+	@echo "Installing nf-widget and what it is compared with"
+	@$(PIP) install --constraint $(TORCH_ONLY) --editable '.[bench]'
 	@touch $@
 
 $(DONE)/bundle: $(DONE)/node $(SOURCES)
@@ -125,6 +130,11 @@ browser-tests: $(DONE)/test $(DONE)/bundle $(DONE)/chromium $(DONE)/front-ends
 # The README's pictures, from the real widget in the real notebook.
 pictures: $(DONE)/test $(DONE)/bundle $(DONE)/chromium
 	PYTHONPATH=tests $(PY) tests/browser/pictures.py
+
+# Time and memory beside other tools, half an hour on one core: benchmarks/results.md, the curves, the README's table.
+bench: $(DONE)/bench
+	$(PY) -m benchmarks.suite
+	$(PY) -m benchmarks.suite.curves
 
 format: $(DONE)/test $(DONE)/node
 	$(PY) -m ruff check --fix .

@@ -1,0 +1,131 @@
+"""From the suite's JSON to tables: `benchmarks/results.md`, and the short one in the README."""
+
+from __future__ import annotations
+
+import statistics
+from pathlib import Path
+from typing import Any
+
+from .tools import TOOLS
+
+BEGIN, END = "<!-- benchmarks: begin -->", "<!-- benchmarks: end -->"
+# Milliseconds of a forward: what a person hardly waits for, and what is long beside our calls.
+_MICRO, _LONG = 10.0, 30.0
+
+
+def write(results: dict[str, Any], root: Path) -> None:
+    """Write `benchmarks/results.md`, and the README's section where it has one."""
+    (root / "benchmarks" / "results.md").write_text(report(results), encoding="utf-8")
+    readme = root / "README.md"
+    text = readme.read_text(encoding="utf-8")
+    if BEGIN in text:
+        before, rest = text.split(BEGIN)
+        readme.write_text(f"{before}{BEGIN}\n{_table(results)}\n{END}{rest.split(END)[1]}", encoding="utf-8")
+
+
+def report(results: dict[str, Any]) -> str:
+    """The whole report as Markdown."""
+    machine, versions = results["machine"], results["versions"]
+    tools = "\n".join(f"- **{name}**: {tool.settings}." for name, tool in TOOLS.items())
+    failed = [
+        f"| {row['model']} | {row['tool']} | {figure} | {_escaped(why)} |"
+        for row in results["rows"]
+        for figure, why in row["errors"].items()
+    ]
+    failures = "\n".join(["| model | tool | figure | error |", "|---|---|---|---|", *failed]) if failed else "None."
+    return f"""# How long looking takes
+
+Made by `make bench`; the numbers are in `results.json`. Ratios to a plain forward of the same model in the same
+process, in eval mode and under `no_grad`: medians over rounds in which a forward and the tool take turns, after a
+warm-up. Processor time of one thread, so that other programs on the machine count little; wall times are in the JSON.
+One process for each tool and model. Memory is that process's own high-water mark, less that of a plain forward.
+
+{machine["processor"]}, {machine["system"]}, Python {machine["python"]}, {machine["threads"]} thread;
+{", ".join(f"{name} {number}" for name, number in versions.items())}.
+
+{tools}
+
+## `trace`, beside other tools
+
+{_table(results)}
+
+## What `nf_widget` does, in parts
+
+*Metadata*: the pass that finds the graph. *Capture*: the pass for one more frame, all summaries made anew.
+*Trace*: `trace(model, x)` whole. *Memory*: extra bytes at the height of `trace`, over the bytes of the activations that
+are shown (small ones: noise of the allocator).
+
+{_parts(results)}
+
+## Failures
+
+{failures}
+"""
+
+
+def _table(results: dict[str, Any]) -> str:
+    rows = _by_model(results)
+    names = list(TOOLS)
+    lines = [
+        f"| `trace` / forward | forward | {' | '.join(names)} |",
+        f"|---|---:|{'---:|' * len(names)}",
+    ]
+    for model, found in rows.items():
+        ratios = {tool: row["times"]["trace"]["ratio"] for tool, row in found.items() if "trace" in row["times"]}
+        cells = [_cell(ratios.get(tool), best=min(ratios.values(), default=0)) for tool in names]
+        lines.append(f"| {model} | {_milliseconds(_forward(found))} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _cell(ratio: float | None, *, best: float) -> str:
+    if ratio is None:
+        return "fails"
+    text = f"{ratio:.1f}" if ratio >= 10 else f"{ratio:.2f}"
+    return f"**{text}**" if ratio == best else text
+
+
+def _parts(results: dict[str, Any]) -> str:
+    lines = ["| model | forward | metadata | capture | trace | memory |", "|---|---:|---:|---:|---:|---:|"]
+    ours = {row["model"]: row for row in results["rows"] if row["tool"] == "nf_widget"}
+    for model, row in ours.items():
+        ratios = [_ratio(row, figure) for figure in ("metadata", "capture", "trace")]
+        extra, shown = row["extra_bytes"], row["shown_bytes"]
+        memory = f"{extra / 2**20:.1f} of {shown / 2**20:.1f} MiB" if extra is not None and shown else ""
+        lines.append(f"| {model} | {_milliseconds(_forward({'': row}))} | {' | '.join(ratios)} | {memory} |")
+    for name, low, high in (("forwards over 30 ms", _LONG, 1e9), ("forwards under 10 ms", 0, _MICRO)):
+        some = [row for row in ours.values() if low <= (_forward({"": row}) or -1) <= high]
+        medians = [_median(some, figure) for figure in ("metadata", "capture", "trace")]
+        lines.append(f"| *median, {name}* | | {' | '.join(medians)} | |")
+    return "\n".join(lines)
+
+
+def _median(rows: list[dict[str, Any]], figure: str) -> str:
+    ratios = [row["times"][figure]["ratio"] for row in rows if figure in row["times"]]
+    return f"{statistics.median(ratios):.2f}" if ratios else ""
+
+
+def _ratio(row: dict[str, Any], figure: str) -> str:
+    return f"{row['times'][figure]['ratio']:.2f}" if figure in row["times"] else "fails"
+
+
+def _forward(rows: dict[str, dict[str, Any]]) -> float | None:
+    """Milliseconds of a plain forward, the median over the tools' processes."""
+    times = [times["forward_ms"] for row in rows.values() for times in row["times"].values()]
+    return statistics.median(times) if times else None
+
+
+def _milliseconds(value: float | None) -> str:
+    if value is None:
+        return ""
+    return f"{value:.0f} ms" if value >= 10 else f"{value:.1f} ms"
+
+
+def _by_model(results: dict[str, Any]) -> dict[str, dict[str, dict[str, Any]]]:
+    found: dict[str, dict[str, dict[str, Any]]] = {}
+    for row in results["rows"]:
+        found.setdefault(row["model"], {})[row["tool"]] = row
+    return found
+
+
+def _escaped(text: str) -> str:
+    return text.replace("|", "\\|").replace("<", "&lt;")

@@ -1,0 +1,89 @@
+"""What each tool is asked to do, with settings that ask each for a like job."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from .models import Case
+
+Job = Callable[[], object]
+"""One run, warm; what it returns may be dropped."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """`packages` whose versions are written down. `jobs` makes the jobs of a case, by the name of the figure."""
+
+    packages: tuple[str, ...]
+    settings: str
+    jobs: Callable[[Case], dict[str, Job]]
+
+
+def _ours(case: Case) -> dict[str, Job]:
+    from nf_widget import trace
+    from nf_widget.inputs import normalise
+    from nf_widget.options import Options
+    from nf_widget.recording import record_model
+
+    inputs = normalise(case.model, case.args, None)
+    options = Options.of({})
+    # A new number each time, so that nothing is answered from the cache.
+    numbers = itertools.count(1)
+    frames = trace(case.model, frames=lambda _: case.args, frame_count=1_000_000)
+    return {
+        "trace": lambda: trace(case.model, case.args),
+        "metadata": lambda: record_model(case.model, inputs, options),
+        "capture": lambda: frames.overview(next(numbers)),
+    }
+
+
+def _torchlens(case: Case) -> dict[str, Job]:
+    import torchlens
+    from torchlens.options import CaptureOptions
+
+    nothing = CaptureOptions(layers_to_save="none")
+    return {
+        "trace": lambda: torchlens.trace(case.model, list(case.args)),
+        "metadata": lambda: torchlens.trace(case.model, list(case.args), capture=nothing),
+    }
+
+
+def _torchvista(case: Case) -> dict[str, Job]:
+    from torchvista import trace_model
+
+    def job() -> None:
+        # Outside a notebook the HTML is printed by its name.
+        with contextlib.redirect_stdout(io.StringIO()):
+            trace_model(case.model, case.args)
+
+    return {"trace": job}
+
+
+def _torchview(case: Case) -> dict[str, Job]:
+    from torchview import draw_graph
+
+    return {"trace": lambda: draw_graph(case.model, input_data=list(case.args), device="cpu", mode="eval")}
+
+
+TOOLS: dict[str, Tool] = {
+    "nf_widget": Tool(
+        ("nf-widget",),
+        "`trace(model, x)`: graph, edges, and of each stage statistics, histogram, ranked channels and pictures",
+        _ours,
+    ),
+    "torchlens": Tool(
+        ("torchlens",),
+        '`trace(model, x)`: the graph, and every activation whole; metadata: `layers_to_save="none"`',
+        _torchlens,
+    ),
+    "torchvista": Tool(("torchvista",), "`trace_model(model, x)`: the graph, and the HTML of its cell", _torchvista),
+    "torchview": Tool(
+        ("torchview", "graphviz"),
+        '`draw_graph(model, x, mode="eval")`: the graph as Graphviz source, not rendered',
+        _torchview,
+    ),
+}
