@@ -15,7 +15,10 @@ EVERYONE = {"records", "errors", "nested", "naming", "functions", "_version"}
 ALLOWED = {
     "widget": {
         "session", "flow", "protocol", "differences", "export", "planes", "bundle", "idle", "mainthread", "options",
+        "synced",
     },
+    "synced": {"budget", "protocol"},
+    "budget": {"pictures", "protocol"},
     "differences": {"flow", "colours"},
     "idle": {"flow"},
     "planes": {"flow", "passes", "export"},
@@ -107,6 +110,6 @@ def test_all_names_exactly_what_is_public_in_order() -> None:
     assert list(nf_widget.__all__) == sorted(nf_widget.__all__)
 
 
-def test_only_the_widget_imports_anywidget() -> None:
+def test_only_the_widgets_traits_import_anywidget() -> None:
     users = [f.name for f in FILES if "import anywidget" in f.read_text(encoding="utf-8")]
-    assert users == ["widget.py"]
+    assert users == ["synced.py"]

@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-import anywidget
 import traitlets
 from torch import nn
 
@@ -21,6 +20,7 @@ from .mainthread import MainThread
 from .nested import Nested
 from .planes import every_plane
 from .session import trace
+from .synced import SyncedState
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -35,30 +35,11 @@ _SAVED = (
 _LOG = logging.getLogger("nf_widget")
 
 
-class FlowWidget(anywidget.AnyWidget):
+class FlowWidget(SyncedState):
     """The network as a graph of its stages with the activations in it, live in a notebook.
 
     `FlowWidget(model, x)`, or `FlowWidget(model, frames=[...])` with a slider. Options are those of `trace`.
     """
-
-    _esm = traitlets.Unicode("").tag(sync=True)
-    _css = traitlets.Unicode("").tag(sync=True)
-
-    graph = traitlets.Dict().tag(sync=True)
-    overview = traitlets.Dict().tag(sync=True)
-    frame = traitlets.Int(0).tag(sync=True)
-    frame_count = traitlets.Int(1).tag(sync=True)
-    frame_labels = traitlets.List(traitlets.Unicode()).tag(sync=True)
-    reference = traitlets.Int(None, allow_none=True).tag(sync=True)
-    sample = traitlets.Int(0).tag(sync=True)
-    sample_count = traitlets.Int(1).tag(sync=True)
-    selected = traitlets.Unicode("").tag(sync=True)
-    expanded = traitlets.List(traitlets.Unicode()).tag(sync=True)
-    wanted = traitlets.Dict().tag(sync=True)
-    tiles = traitlets.Dict().tag(sync=True)
-    thumbnails = traitlets.Dict().tag(sync=True)
-    options = traitlets.Dict().tag(sync=True)
-    status = traitlets.Dict().tag(sync=True)
 
     # Set where construction fails too: ipywidgets closes on deletion.
     _main: MainThread | None = None
@@ -112,7 +93,7 @@ class FlowWidget(anywidget.AnyWidget):
         overviews = [self._overview(frame, sample) for frame in shown]
         tiles = [tile for frame in shown for stage in detail for tile in every_plane(flow, stage, frame, sample)]
         flow.overview(self.frame, sample)
-        state = {name: getattr(self, name) for name in _SAVED}
+        state = {name: getattr(self, name) for name in _SAVED} | {"overview": overviews[shown.index(self.frame)]}
         state["tiles"] = protocol.encode_tiles(tiles, seq=self.wanted["seq"])
         text = export.page(state, overviews, script=self._esm, styles=self._css, title=flow.trace.model_name)
         size = len(text.encode())
@@ -168,6 +149,7 @@ class FlowWidget(anywidget.AnyWidget):
         self.observe(self._on_place, names=["frame", "sample", "reference"])
         self.observe(self._on_expanded, names=["expanded"])
         self.observe(self._on_options, names=["options"])
+        self.observe(self._on_budget, names=["state_budget"])
         if flow.frame_count > 1:
             self._when_idle(self._look_at_inputs)
 
@@ -237,6 +219,10 @@ class FlowWidget(anywidget.AnyWidget):
             self._hold()
             self._shown = None
             self._ask_for_place()
+
+    def _on_budget(self, _change: Any) -> None:
+        self._shown = None
+        self._ask_for_place()
 
     def _hold(self) -> None:
         # Differences are those of the same channels.

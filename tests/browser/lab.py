@@ -72,7 +72,7 @@ class Lab(Host):
         self.open_file(f"{name}.ipynb")
 
     def open_file(self, path: str) -> None:
-        """Open a notebook of the served folder."""
+        """Open a notebook of the served folder; its kernel is ready, nothing has run."""
         self.page.goto(f"{self.server.url}{self._address(path)}")
         self.page.wait_for_function("() => window.jupyterapp?.shell?.currentWidget?.sessionContext", timeout=OPEN_MS)
         self.page.evaluate(READY)

@@ -1,0 +1,139 @@
+"""Where no kernel is: a saved notebook reopened, HTML made of it, ipywidgets' own export, and `save_html`."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from playwright.sync_api import Browser, expect
+
+from browser import steps, still
+from browser.jupyter import Server
+from browser.lab import Lab
+from browser.still import Still
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+
+STATE = "application/vnd.jupyter.widget-state+json"
+STEPS = (still.draw, still.hover, still.inspect, still.zoom)
+MAKE = """
+exec(open("net.py").read())
+from ipywidgets.embed import embed_minimal_html
+embed_minimal_html("embedded.html", views=[w])
+w.save_html("own.html", frames="all", detail=["mix"])
+"""
+
+
+@pytest.fixture(scope="module")
+def saved(server: Server, browser: Browser, results: Path) -> Path:
+    """A notebook that was run in JupyterLab and saved with what its widget shows."""
+    context = browser.new_context(viewport={"width": 1280, "height": 1000})
+    lab = Lab(context.new_page(), results, server)
+    lab.open(steps.NET + "\nw", name="saved")
+    lab.run_all()
+    expect(lab.stage("output")).to_be_visible(timeout=60_000)
+    lab.save()
+    lab.shut_down()
+    context.close()
+    return server.root / "saved.ipynb"
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with pages that Python made by itself."""
+    folder = tmp_path_factory.mktemp("pages")
+    (folder / "net.py").write_text(steps.NET, "utf-8")
+    subprocess.run([sys.executable, "-c", MAKE], cwd=folder, check=True)
+    # The script that it is the digest of is served from a copy of another release.
+    page = folder / "embedded.html"
+    page.write_text(re.sub(r' integrity="[^"]+"', "", page.read_text("utf-8")), "utf-8")
+    return folder
+
+
+@pytest.fixture
+def page(browser: Browser, results: Path) -> Iterator[Still]:
+    context = browser.new_context(viewport={"width": 1280, "height": 1000})
+    page = Still(context.new_page(), results)
+    yield page
+    context.close()
+    assert not page.problems, "\n".join(page.problems)
+
+
+def converted(notebook: Path, to: Path) -> Path:
+    """What `jupyter nbconvert --to html` makes of it."""
+    command = [sys.executable, "-m", "nbconvert", "--to", "html", "--log-level=ERROR", f"--output-dir={to}"]
+    subprocess.run([*command, str(notebook)], check=True)
+    return to / f"{notebook.stem}.html"
+
+
+def widget_states(notebook: Path) -> dict[str, Any]:
+    states: dict[str, Any] = json.loads(notebook.read_text("utf-8"))["metadata"]["widgets"][STATE]["state"]
+    return states
+
+
+def test_saved_notebook_opens_without_running(saved: Path, lab: Lab) -> None:
+    lab.open_file(saved.name)
+    for step in STEPS:
+        step(lab)
+    lab.theme("dark")
+    expect(lab.widget).to_have_attribute("data-theme", "dark")
+    lab.screenshot("reopened-dark")
+    lab.theme("light")
+
+
+def test_saved_notebook_becomes_html(saved: Path, page: Still, tmp_path: Path) -> None:
+    page.open(converted(saved, tmp_path))
+    for step in STEPS:
+        step(page)
+    page.screenshot("nbconvert")
+
+
+def test_ipywidgets_embeds_it(pages: Path, page: Still) -> None:
+    page.open(pages / "embedded.html")
+    for step in STEPS:
+        step(page)
+    page.screenshot("embedded")
+
+
+def test_saved_page_needs_nothing(pages: Path, page: Still) -> None:
+    page.its_own = ()
+    page.open(pages / "own.html")
+    for step in STEPS:
+        step(page)
+    steps_without_kernel(page)
+    page.screenshot("save-html")
+
+
+def steps_without_kernel(page: Still) -> None:
+    """What was asked for is in the file: all frames, and every value of a stage."""
+    picture = page.stage("input").locator("image").last
+    first = picture.get_attribute("href")
+    assert first
+    track = page.widget.locator(".nf-slider input[type=range]")
+    track.press("End")
+    expect(picture).not_to_have_attribute("href", first)
+    page.stage("mix").click()
+    expect(page.inspector.locator(".nf-i-plate canvas[data-exact]").first).to_be_visible()
+    page.inspector.press("Escape")
+    for name in ("dark", "light"):
+        page.theme(name)
+        expect(page.widget).to_have_attribute("data-theme", name)
+
+
+def test_table_remains_without_the_state(saved: Path, page: Still, tmp_path: Path) -> None:
+    notebook = nbformat.read(saved, as_version=4)
+    del notebook.metadata["widgets"]
+    bare = tmp_path / "bare.ipynb"
+    nbformat.write(notebook, bare)
+    page.open(converted(bare, tmp_path))
+    output = page.page.locator(".jp-OutputArea-output")
+    for part in ("8 stages, 8 edges", "ConvTranspose2d", "stem (skip, relu cat)"):
+        expect(output).to_contain_text(part)
+    page.screenshot("table")
