@@ -3,6 +3,7 @@
  * that are supported; SWC minifies, which leaves a few per cent less than esbuild's own minifier. What is left is packed:
  * a host sends the bundle with every widget and saves it in the notebook once per widget, and packed it is half as long.
  */
+import { createHash } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import { deflateRawSync } from "node:zlib";
 import { minify } from "@swc/core";
@@ -27,20 +28,35 @@ const functions = {
   },
 };
 
-/** A module that unpacks `code` and gives what its default export, a function, returns. Hosts import modules from blobs too. */
+/**
+ * A module that unpacks `code` and gives what its default export, a function, returns. A page keeps every module that it
+ * has loaded, and hosts load one for every widget: the unpacked one is loaded once in a page, whoever asks, and what is
+ * packed lies in a function, which costs nothing until it is called.
+ */
 function packedModule(code) {
   const data = deflateRawSync(code, { level: 9 }).toString("base64");
+  const digest = createHash("sha256").update(code).digest("hex").slice(0, 16);
   return `// The front end of nf_widget, minified and deflated; its sources are in js/src.
-const packed = "${data}";
-export default async () => {
-  const bytes = Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0));
+const packed = () => "${data}";
+const unpack = async () => {
+  const bytes = Uint8Array.from(atob(packed()), (letter) => letter.charCodeAt(0));
   const inflated = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
   const source = new Blob([await new Response(inflated).arrayBuffer()], { type: "text/javascript" });
   const url = URL.createObjectURL(source);
   try {
-    return (await import(url)).default();
+    return await import(url);
   } finally {
     URL.revokeObjectURL(url);
+  }
+};
+export default async () => {
+  const modules = (globalThis[Symbol.for("nf_widget")] ??= new Map());
+  if (!modules.has("${digest}")) modules.set("${digest}", unpack());
+  try {
+    return (await modules.get("${digest}")).default();
+  } catch (error) {
+    modules.delete("${digest}");
+    throw error;
   }
 };
 `;

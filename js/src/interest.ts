@@ -73,6 +73,8 @@ class Store implements Interest {
   /** Keys of the `wanted` that the kernel has now. */
   #sent: ReadonlySet<string> = new Set();
   #scheduled = false;
+  /** The kernel has taken what was sent and waits for a cell: newer interest takes its place. */
+  #held = false;
   readonly #silence: Silence;
 
   constructor(options: InterestOptions, end: AbortSignal) {
@@ -135,12 +137,16 @@ class Store implements Interest {
 
   heard(state: Status["state"]): void {
     this.#silence.heard(state);
+    this.#held = state === "waiting";
     if (state === "error" || state === "stale") {
       // The same is not asked again before `retry`, but other interest goes out.
       this.#inFlight = 0;
       this.#silence.calm();
       this.#flush();
-    } else this.#expect();
+    } else {
+      this.#expect();
+      if (this.#held) this.#flush();
+    }
   }
 
   overtaken(wanted: Wanted): void {
@@ -181,7 +187,7 @@ class Store implements Interest {
     if (lacking.length !== before.size || lacking.some((request) => !before.has(request.key)))
       this.lacking.value = new Set(lacking.map((request) => request.key));
     if (lacking.length === 0) this.#silence.calm();
-    if (this.#inFlight > 0) return;
+    if (this.#inFlight > 0 && !this.#held) return;
     const next = lacking.slice(0, BATCH);
     // What the kernel already has on its list still comes; saying it again would only restart its work.
     const known = next.every((request) => this.#sent.has(request.key));

@@ -56,6 +56,24 @@ describe("what is sent", () => {
     expect(sent.map(keys)).toEqual([["a"], ["d"]]);
   });
 
+  it("takes the place of what the kernel has put off until a cell is done", async () => {
+    const claim = interest.claim(end.signal);
+    claim.want([request("a")]);
+    await settle();
+    interest.heard("waiting");
+    for (const stage of ["b", "c"]) {
+      claim.want([request(stage)]);
+      await settle();
+    }
+    expect(sent.map(keys)).toEqual([["a"], ["b"], ["c"]]);
+    interest.heard("busy");
+    claim.want([request("d")]);
+    await settle();
+    expect(sent).toHaveLength(3);
+    interest.accept({ seq: sent[2]!.seq, tiles: [tile(request("c"))] });
+    expect(sent.map(keys)[3]).toEqual(["d"]);
+  });
+
   it("leaves out what is there already", async () => {
     const claim = interest.claim(end.signal);
     interest.accept({ seq: 4, tiles: [tile(request("a"))] });

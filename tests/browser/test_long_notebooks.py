@@ -30,12 +30,12 @@ class Net(nn.Module):
 
 model = Net().eval()
 inputs = [torch.rand(1, 3, 32, 32) for _ in range(3)]
-w = FlowWidget(model, frames=inputs)
 """
+FRAMES = f"{SMALL}\nw = FlowWidget(model, frames=inputs)\nw"
 
 
 def test_output_holds_a_table_beside_the_widget(lab: Lab) -> None:
-    lab.open(f"{SMALL}\nw")
+    lab.open(FRAMES)
     lab.run_all()
     expect(lab.stage("output")).to_be_visible()
     lab.save()
@@ -49,7 +49,7 @@ def test_output_holds_a_table_beside_the_widget(lab: Lab) -> None:
 
 def test_a_cell_below_the_view_is_drawn_from_the_present_state(lab: Lab) -> None:
     tall = "print('\\n' * 60)"
-    lab.open(tall, tall, f"{SMALL}\nw", "w.frame = 1; w.selected = 'second'", tall)
+    lab.open(tall, tall, FRAMES, "w.frame = 1; w.selected = 'second'", tall)
     lab.page.evaluate("() => { window.nfDrawn = document.querySelectorAll('.nf-widget').length }")
     lab.run_all()
     lab.show_cell(2)
@@ -60,7 +60,7 @@ def test_a_cell_below_the_view_is_drawn_from_the_present_state(lab: Lab) -> None
 
 
 def test_clicks_while_the_kernel_is_busy_end_in_one_answer_to_the_last(lab: Lab) -> None:
-    lab.open(f"{SMALL}\nw")
+    lab.open(f"{SMALL}\nw = FlowWidget(model, inputs[0])\nw")
     lab.run_all()
     lab.stage("first").click()
     expect(lab.inspector.locator("[data-exact]").first).to_be_visible()
@@ -72,7 +72,7 @@ def test_clicks_while_the_kernel_is_busy_end_in_one_answer_to_the_last(lab: Lab)
         # What the browser has is shown at once.
         expect(lab.inspector).to_contain_text(name)
     expect(lab.widget).to_have_attribute("data-state", "waiting")
-    expect(lab.readout).to_contain_text("busy")
+    expect(lab.widget.locator(".nf-toolbar")).to_contain_text("kernel busy")
     go.touch()
     lab.finish()
     expect(lab.inspector.locator("[data-exact]").first).to_be_visible()
@@ -81,7 +81,15 @@ def test_clicks_while_the_kernel_is_busy_end_in_one_answer_to_the_last(lab: Lab)
     assert lab.value("len(ran)") <= 1, "each wish was answered with a forward of its own"
 
 
-RERUN = "seen.append(weakref.ref(w)); w.close(); w = FlowWidget(model, frames=inputs); w.selected = 'second'; w"
+# IPython keeps the value of every cell, and so the widget, unless it is displayed by name.
+RERUN = """
+for w in made: w().close()
+w = FlowWidget(model, inputs[0])
+seen.append(weakref.ref(w))
+made = seen[-1:]
+w.selected = 'second'
+display(w)
+"""
 
 
 class Heap:
@@ -99,7 +107,7 @@ class Heap:
 
 
 def test_a_cell_run_thirty_times_leaves_nothing_behind(lab: Lab, results: Path) -> None:
-    lab.open(SMALL + "\nseen = []", RERUN)
+    lab.open(f"{SMALL}\nseen, made = [], []", RERUN)
     lab.run_all()
     session = lab.page.context.new_cdp_session(lab.page)
 
@@ -107,6 +115,9 @@ def test_a_cell_run_thirty_times_leaves_nothing_behind(lab: Lab, results: Path) 
         for _ in range(times):
             lab.page.evaluate("() => jupyterapp.commands.execute('notebook:run-cell')")
             expect(lab.inspector.locator("[data-exact]").first).to_be_visible()
+            expect(lab.widget).to_have_attribute("data-state", "idle")
+            # What the page still has to say would reach a widget that is closed.
+            lab.page.wait_for_timeout(200)
 
     lab.show_cell(1)
     lab.page.locator(".jp-Cell").nth(1).locator(".cm-content").click()
@@ -116,14 +127,14 @@ def test_a_cell_run_thirty_times_leaves_nothing_behind(lab: Lab, results: Path) 
     again(30)
     after = Heap(session)
     lab.note("reruns", f"before 30 runs: {before}\nafter: {after}")
-    lab.run("w.close(); Out.clear(); _ = __ = ___ = None; del w; gc.collect()")
+    lab.run("w.close(); del w; gc.collect()")
     assert lab.value("len(seen)") == 36
     assert lab.value("[n for n, ref in enumerate(seen) if ref() is not None]") == []
     assert lab.value("[len(m._forward_hooks) + len(m._forward_pre_hooks) for m in model.modules()]") == [0] * 4
     # One widget of this notebook alone is several hundred nodes and listeners.
     assert after.nodes - before.nodes < 300, (str(before), str(after))
     assert after.listeners - before.listeners < 60, (str(before), str(after))
-    assert after.mb - before.mb < 6, (str(before), str(after))
+    assert after.mb - before.mb < 12, (str(before), str(after))
 
 
 def test_values_that_are_not_finite_are_counted(lab: Lab) -> None:
@@ -137,7 +148,7 @@ class Broken(nn.Module):
     def __init__(self):
         super().__init__()
         self.first = nn.Conv2d(1, 4, 3, padding=1)
-        self.bad = nn.Identity()
+        self.bad = nn.LeakyReLU()
         self.last = nn.Conv2d(4, 2, 1)
 
     def forward(self, x):
@@ -146,7 +157,7 @@ class Broken(nn.Module):
         return self.last(self.bad(y))
 
 torch.manual_seed(0)
-w = FlowWidget(Broken(), torch.rand(1, 1, 16, 16), layers="leaves")
+w = FlowWidget(Broken(), torch.rand(1, 1, 16, 16), layers=["first", "bad", "last"])
 w
 """
     )
