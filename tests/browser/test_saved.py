@@ -8,7 +8,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import nbformat
 import pytest
@@ -18,6 +17,7 @@ from browser import steps, still
 from browser.jupyter import Server
 from browser.lab import Lab
 from browser.still import Still
+from browser.vscode import VSCode
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 
@@ -73,11 +73,6 @@ def converted(notebook: Path, to: Path) -> Path:
     return to / f"{notebook.stem}.html"
 
 
-def widget_states(notebook: Path) -> dict[str, Any]:
-    states: dict[str, Any] = json.loads(notebook.read_text("utf-8"))["metadata"]["widgets"][STATE]["state"]
-    return states
-
-
 def test_saved_notebook_opens_without_running(saved: Path, lab: Lab) -> None:
     lab.open_file(saved.name)
     for step in STEPS:
@@ -86,6 +81,22 @@ def test_saved_notebook_opens_without_running(saved: Path, lab: Lab) -> None:
     expect(lab.widget).to_have_attribute("data-theme", "dark")
     lab.screenshot("reopened-dark")
     lab.theme("light")
+
+
+def test_saved_notebook_opens_in_vscode_without_running(
+    saved: Path, server: Server, browser: Browser, results: Path, tmp_path: Path
+) -> None:
+    context = browser.new_context(viewport={"width": 1280, "height": 1000})
+    editor = VSCode(context.new_page(), results, server, tmp_path)
+    editor.open()
+    editor.reopen(json.loads(saved.read_text("utf-8"))["metadata"]["widgets"][STATE])
+    for step in STEPS:
+        step(editor)
+    editor.screenshot("reopened-vscode")
+    problems = editor.problems + editor.kernel_problems()
+    editor.shut_down()
+    context.close()
+    assert not problems, "\n".join(problems)
 
 
 def test_saved_notebook_becomes_html(saved: Path, page: Still, tmp_path: Path) -> None:

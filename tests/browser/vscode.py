@@ -63,6 +63,11 @@ class VSCode(Host):
         self.page.wait_for_function("() => window.nf")
         self.theme("light")
 
+    def reopen(self, state: dict[str, Any]) -> None:
+        """Show the widget of a notebook that was saved with this state of its widgets. There is no kernel."""
+        (shown,) = (name for name, model in state["state"].items() if model["model_module"] == "anywidget")
+        self.page.evaluate("([state, id]) => nf.reopen(state, id)", [state, shown])
+
     def run(self, code: str) -> str:
         answer: dict[str, str] = self.page.evaluate("(code) => nf.run(code)", code)
         assert not answer["error"], plain(answer["error"])

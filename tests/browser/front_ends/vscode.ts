@@ -26,7 +26,7 @@ declare global {
 activate();
 window.vscIPyWidgets8.load();
 
-let kernel: Kernel.IKernelConnection;
+let kernel: Kernel.IKernelConnection | undefined;
 let manager: Manager;
 const problems: string[] = [];
 
@@ -95,7 +95,7 @@ const api = {
   },
   async run(code: string): Promise<{ text: string; error: string }> {
     const answer = { text: "", error: "" };
-    const future = kernel.requestExecute({ code, store_history: false });
+    const future = kernel!.requestExecute({ code, store_history: false });
     future.onIOPub = ({ header, content }) => {
       const { name, text, traceback } = content as { name?: string; text?: string; traceback?: string[] };
       if (header.msg_type === "stream" && name === "stdout") answer.text += text;
@@ -114,6 +114,6 @@ const api = {
     await manager.restoreWidgets(notebook, { loadKernel: false, loadNotebook: true });
     await show(id);
   },
-  shutDown: () => kernel.shutdown(),
+  shutDown: () => kernel?.shutdown(),
 };
 window.nf = api;
