@@ -39,6 +39,11 @@ class MainThread:
         """Whether posted work must wait for a cell to end."""
         return self._in_cell
 
+    @property
+    def queued(self) -> int:
+        """Pieces of work that wait."""
+        return len(self._waiting)
+
     def post(self, work: Callable[[], None]) -> None:
         if self.immediate:
             work()
