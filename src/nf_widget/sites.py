@@ -13,7 +13,7 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-FUSED = frozenset({"scaled_dot_product_attention", "multi_head_attention_forward"})
+FUSED = frozenset({"scaled_dot_product_attention", "multi_head_attention_forward", "flex_attention"})
 SOFTMAX = frozenset({"softmax", "special_softmax"})
 PRODUCTS = frozenset({"matmul", "bmm", "baddbmm", "einsum"})
 # What may lie between a softmax and the product with the values, without making other weights of them.

@@ -1,7 +1,7 @@
 """`AttentionTracer`: the weights of each attention in a forward, from what it was given, while it runs as it would.
 
-It sees `F.scaled_dot_product_attention` and `F.multi_head_attention_forward`, of which the weights are computed anew
-head by head, and a softmax over the last dimension whose result goes into a product with the values.
+It sees `F.scaled_dot_product_attention`, `F.multi_head_attention_forward` and `flex_attention`, of which the weights are
+computed anew head by head, and a softmax over the last dimension whose result goes into a product with the values.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ from torch.utils.weak import WeakTensorKeyDictionary
 from nf_widget.running import hooked
 
 from ..records import Nothing
+from .flex import NAME as FLEX
+from .flex import given_to_flex
 from .heads import FAULTS
 from .projected import given_to_module
 from .weights import Made, Weights, given_to_product, laid_out
@@ -109,6 +111,8 @@ class AttentionTracer(TorchFunctionMode):
             self._serve(lambda: given_to_product(*args, **kwargs, batch=self._batch))
         elif func is functional.multi_head_attention_forward:
             self._serve(lambda: given_to_module(_named(args, kwargs)))
+        elif name == FLEX:
+            self._serve(lambda: given_to_flex([*args, *kwargs.values()], self._batch))
         elif name in _SOFTMAX:
             self._made(args, kwargs, result)
         elif self._flowing:

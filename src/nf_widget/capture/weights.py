@@ -165,8 +165,8 @@ class Product:
     def head(self, sample: int, item: int) -> Head:
         place = self.layout.index(sample, item)
         lead = self.layout.lead
-        masks = [] if self.mask is None else [_plane(self.mask, place, lead)]
-        query, key = _plane(self.query, place, lead), _plane(self.key, place, lead)
+        masks = [] if self.mask is None else [plane_at(self.mask, place, lead)]
+        query, key = plane_at(self.query, place, lead), plane_at(self.key, place, lead)
         return product(query, key, masks, causal=self.causal, scale=self.scale, safe=SAFE)
 
     def moved(self, move: Move) -> Weights:
@@ -253,7 +253,7 @@ def _hide_later(logits: Tensor, last: int) -> None:
     later.masked_fill_(places > seen[:, None], _UNSEEN)
 
 
-def _plane(tensor: Tensor, place: Sequence[int], lead: Sequence[int]) -> Tensor:
+def plane_at(tensor: Tensor, place: Sequence[int], lead: Sequence[int]) -> Tensor:
     """The last two dimensions at a place of `lead`: dimensions are matched from the right, as in broadcasting, and
     where there are fewer than `lead` says, neighbours share one."""
     if tensor.ndim == 1:

@@ -40,6 +40,8 @@ _LOCKS: weakref.WeakKeyDictionary[nn.Module, threading.RLock] = weakref.WeakKeyD
 # How a forward that takes gradients fails without them: by torch's words, by its own check, or on a `.grad` of None.
 _GRAD_COMPLAINTS = ("grad", "not have been used in the graph", "'NoneType' object", "not 'NoneType'")
 
+# Where code comes from that is compiled; the second compiles itself as it runs.
+_COMPILERS = frozenset({"torch._dynamo", "torch.nn.attention.flex_attention"})
 
 class StopForward(BaseException):
     """Ends a forward early, from a hook. Not an `Exception`, so that a model's own `except` does not catch it."""
@@ -115,7 +117,7 @@ def _give_back(state: ModelState) -> None:
 @contextmanager
 def _eager_compilation() -> Iterator[None]:
     """Run `torch.compile`d code as it was written: compiled graphs ignore hooks, or are built anew for them."""
-    if "torch._dynamo" not in sys.modules:  # nothing was compiled; importing it would take seconds
+    if _COMPILERS.isdisjoint(sys.modules):  # nothing is compiled; importing the first would take seconds
         yield
         return
     set_stance = getattr(torch.compiler, "set_stance", None)
