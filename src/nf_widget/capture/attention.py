@@ -1,7 +1,7 @@
 """`AttentionTracer`: the weights of each attention in a forward, from what it was given, while it runs as it would.
 
-It sees `F.scaled_dot_product_attention`, `F.multi_head_attention_forward` and `flex_attention`, of which the weights are
-computed anew head by head, and a softmax over the last dimension whose result goes into a product with the values.
+It sees `F.scaled_dot_product_attention`, `F.multi_head_attention_forward` and `flex_attention`, of which the weights
+are computed anew head by head, and a softmax over the last dimension whose result goes into a product with the values.
 """
 
 from __future__ import annotations
