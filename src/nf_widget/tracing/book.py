@@ -53,7 +53,7 @@ class Book:
         # Open calls, innermost last, of the thread of the forward, and of the threads that it starts.
         self.home: list[OpenCall] = []
         self._stacks: dict[int, list[OpenCall]] = {threading.get_ident(): self.home}
-        self._specs: dict[tuple[Any, ...], TensorSpec] = {}
+        self._specs: dict[tuple[Any, ...], tuple[TensorSpec]] = {}
         self._bare: dict[OpId, Leaf] = {}
         self._exits: dict[CallId | None, list[OpId]] = defaultdict(list)
         self._suspects: list[tuple[weakref.ref[Tensor], OpId]] = []
@@ -107,7 +107,7 @@ class Book:
         evidence: Evidence = "traced",
     ) -> OpId:
         """Write one op down, as of the innermost open call. Returns its id."""
-        specs = (self.spec(made[0]),) if len(made) == 1 else tuple([self.spec(t) for t in made])
+        specs = self._alone(made[0]) if len(made) == 1 else tuple([self.spec(t) for t in made])
         op = OpId(next(self._op_ids))
         self._ops[op] = (name, kind, self.here(), parents, specs, detail, evidence)
         return op
@@ -119,7 +119,7 @@ class Book:
             return False
         op = OpId(next(self._op_ids))
         ordered = tuple(parents) if len(parents) == 1 else tuple(sorted(set(parents)))
-        self._ops[op] = (name, "call", self.here(), ordered, (self.spec(result),), detail, "traced")
+        self._ops[op] = (name, "call", self.here(), ordered, self._alone(result), detail, "traced")
         self.provenance.tag(result, op)
         return True
 
@@ -191,17 +191,21 @@ class Book:
         return tuple(sorted(set(self._exits.get(self.here(), ()))))
 
     def spec(self, tensor: Tensor) -> TensorSpec:
+        return self._alone(tensor)[0]
+
+    def _alone(self, tensor: Tensor) -> tuple[TensorSpec]:
+        """The spec as the only one of an op: like ops share the tuple."""
         try:
             key: tuple[Any, ...] = (tensor.shape, tensor.dtype, tensor.device)
         except RuntimeError:  # nested tensors have no shape
             key = ((int(tensor.size(0)),), tensor.dtype, tensor.device)
-        spec = self._specs.get(key)
-        if spec is None:
+        found = self._specs.get(key)
+        if found is None:
             # Ragged ones have a shape, in which one size is no number.
             shape = (int(tensor.size(0)),) if tensor.is_nested else tuple([int(n) for n in key[0]])
-            spec = TensorSpec(shape, str(key[1]).removeprefix("torch."), str(key[2]))
-            self._specs[key] = spec
-        return spec
+            found = (TensorSpec(shape, str(key[1]).removeprefix("torch."), str(key[2])),)
+            self._specs[key] = found
+        return found
 
     def forget_errors(self) -> None:
         """Let go of exceptions, and with them of what their frames hold."""
@@ -221,7 +225,7 @@ class Book:
         self.provenance.close()
 
     def ops(self) -> tuple[Op, ...]:
-        return tuple([Op(OpId(i), *self._ops[OpId(i)]) for i in range(len(self._ops))])
+        return tuple([Op(op, *self._ops[op]) for op in sorted(self._ops)])
 
     def calls(self, facts: Facts) -> tuple[ModuleCall, ...]:
         found: list[ModuleCall] = []
