@@ -83,6 +83,20 @@ def attended(cut: Cut, summaries: Mapping[StageId, Sequence[Summary]]) -> Cut:
     return replace(cut, graph=replace(cut.graph, stages=tuple(stages)))
 
 
+def leaf_named(summaries: Sequence[Summary], stage: str, leaf: str | None) -> Summary:
+    """The summary of a leaf, or of the first one. Raises `StageError`."""
+    if not summaries:
+        raise StageError(f"{stage} gave out no tensor in this run.")
+    for summary in summaries:
+        if leaf is None or summary.leaf == leaf:
+            return summary
+    raise no_leaf(stage, leaf, [summary.leaf for summary in summaries])
+
+
+def no_leaf(stage: str, leaf: str | None, names: Sequence[str]) -> StageError:
+    return StageError(f"{stage} has no leaf {leaf!r}: {', '.join(map(repr, names)) or 'none'}.")
+
+
 def worded(cut: Cut, words: Mapping[StageId, str]) -> Cut:
     stages = tuple(replace(stage, type_name=words.get(stage.id, stage.type_name)) for stage in cut.graph.stages)
     return replace(cut, graph=replace(cut.graph, stages=stages), words=words)

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from torch import nn
+from torch import Tensor, nn
 
-from . import cuts, passes
+from . import cuts, passes, rollouts
 from .cache import ByteCache, picture_bytes
 from .cuts import Cut
 from .errors import NotRunWarning, StageError
@@ -129,14 +129,8 @@ class Flow:
 
     def summary(self, stage: str, leaf: str | None = None, *, frame: int = 0, sample: int | None = None) -> Summary:
         """Statistics, ranked channels and a picture of what this stage gave out (its first leaf)."""
-        name = self.stage(stage).id
-        summaries = self.overview(frame, self._options.sample if sample is None else sample)[name]
-        if not summaries:
-            raise StageError(f"{stage} gave out no tensor in this run.")
-        for summary in summaries:
-            if leaf is None or summary.leaf == leaf:
-                return summary
-        raise StageError(f"{stage} has no leaf {leaf!r}: {', '.join(repr(s.leaf) for s in summaries)}.")
+        name, shown = self.stage(stage).id, self._options.sample if sample is None else sample
+        return cuts.leaf_named(self.overview(frame, shown)[name], stage, leaf)
 
     def activation(self, stage: str, leaf: str | None = None, *, frame: int = 0) -> Any:
         """The whole tensor, on `capture_device`, detached: a dict of leaves if there are several and none is named.
@@ -154,14 +148,20 @@ class Flow:
         if leaf is not None:
             one = passes.leaf_of(found, leaf)
             if one is None:
-                names = ", ".join(repr(each.path) for each in box.leaves)
-                raise StageError(f"{stage} has no leaf {leaf!r}: {names or 'none'}.")
+                raise cuts.no_leaf(stage, leaf, [each.path for each in box.leaves])
             return tensor_of(one, self._options)
         if not found:
             raise StageError(f"{stage} gave out no tensor in this run.")
-        if len(found) == 1:
-            return tensor_of(next(iter(found.values())), self._options)
-        return {path: tensor_of(each, self._options) for path, each in found.items()}
+        tensors = {path: tensor_of(each, self._options) for path, each in found.items()}
+        return tensors if len(tensors) > 1 else next(iter(tensors.values()))
+
+    def rollout(self, stage: str | None = None, *, frame: int = 0, sample: int | None = None) -> Tensor:
+        """`[token, token]`: how much of each token (column) is in each token (row) after the attention of `stage`, or of
+        the last one: attention rollout (Abnar and Zuidema, 2020). Rows sum to 1. Raises `StageError` without attention.
+        """
+        at, shown = None if stage is None else self.stage(stage), self._options.sample if sample is None else sample
+        with self._lock:
+            return rollouts.rolled_out(self._model, self._inputs(frame), self._cut.recorded, at, shown)
 
     def overview(self, frame: int = 0, sample: int = 0) -> Mapping[StageId, tuple[Summary, ...]]:
         """Summaries of every stage's leaves for one frame and sample; one capture pass for those not yet known.

@@ -43,7 +43,7 @@ def summarise(weights: Weights, *, leaf: str, sample: int = 0, whole: int = _WHO
             first = weights.head(sample, 0)
             if layout.items * first.queries * first.keys > whole:
                 return _swept(weights, leaf, sample)
-            heads = [_rows(weights.head(sample, item)) for item in range(layout.items)]
+            heads = [head_rows(weights.head(sample, item)) for item in range(layout.items)]
             axes = Axes(("head", "query", "key"), "attention", "")
             found = reduce(torch.stack(heads), axes, leaf=leaf)
         except FAULTS as error:
@@ -61,7 +61,7 @@ def cut_weights(weights: Weights, request: Request) -> Tile:
             top, left, bottom, right = bounds(request.region, head.queries, head.keys)
             size = request.size
             if size is None or (bottom - top <= size[0] and right - left <= size[1]):
-                return tile_of(request.key, _rows(head, top, bottom, (left, right)), exact=True)
+                return tile_of(request.key, head_rows(head, top, bottom, (left, right)), exact=True)
             if min(size) < 1:
                 raise RefusedError(f"A picture of {size[0]} by {size[1]} holds nothing.")
             shape = min(size[0], bottom - top), min(size[1], right - left)
@@ -78,7 +78,7 @@ def whole_weights(weights: Weights, device: torch.device) -> Tensor:
     layout = weights.layout
     with plainly():
         samples = [
-            torch.stack([_rows(weights.head(sample, item)).to(device) for item in range(layout.items)])
+            torch.stack([head_rows(weights.head(sample, item)).to(device) for item in range(layout.items)])
             for sample in range(layout.samples)
         ]
         if len({sample.shape for sample in samples}) > 1:
@@ -105,7 +105,7 @@ def _chunks(head: Head, start: int, stop: int) -> Iterator[tuple[int, Tensor]]:
         yield first, head.rows(first, min(first + step, stop))
 
 
-def _rows(head: Head, start: int = 0, stop: int | None = None, columns: tuple[int, int] | None = None) -> Tensor:
+def head_rows(head: Head, start: int = 0, stop: int | None = None, columns: tuple[int, int] | None = None) -> Tensor:
     part = slice(*columns) if columns else slice(None)
     chunks = [rows[:, part] for _, rows in _chunks(head, start, head.queries if stop is None else stop)]
     return chunks[0] if len(chunks) == 1 else torch.cat(chunks)
