@@ -13,7 +13,17 @@ from torch import nn
 
 from nf_widget import FlowWidget, trace
 from nf_widget.differences import cached_tiles, subtracted, tiles
-from nf_widget.records import FeatureMaps, Nothing, Request, Scalar, StageId, TokenStrip, VectorStrip, VolumeSlices
+from nf_widget.records import (
+    FeatureMaps,
+    Nothing,
+    Photo,
+    Request,
+    Scalar,
+    StageId,
+    TokenStrip,
+    VectorStrip,
+    VolumeSlices,
+)
 
 
 class Net(nn.Module):
@@ -174,3 +184,15 @@ def test_a_reference_that_raises_leaves_the_last_good_picture(model: Net, frames
 def test_a_reference_that_is_not_there_is_refused(widget: FlowWidget) -> None:
     with pytest.raises(ValueError, match="reference is 7"):
         widget.reference = 7
+
+
+def test_photos_keep_the_brightness_of_the_first_frame() -> None:
+    torch.manual_seed(0)
+    net = nn.Sequential(nn.Conv2d(1, 2, 3))
+    slices = [torch.rand(1, 1, 8, 8) * 900 + 100, torch.rand(1, 1, 8, 8) * 450 + 100]
+    flow = trace(net, frames=slices)
+    first, later = (flow.overview(frame)[StageId("input")][0].picture for frame in (0, 1))
+    assert isinstance(first, Photo)
+    assert isinstance(later, Photo)
+    assert later.slopes == first.slopes
+    assert later.values.max() < 160

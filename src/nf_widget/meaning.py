@@ -16,7 +16,7 @@ from .interpret.outputs import Around, meaning
 from .interpret.photo import photo
 from .interpret.tokens import labels_of, with_labels
 from .options import Options
-from .records import Axes, AxisName, Nothing, Picture, Stage, Summary, TensorSpec, Trace
+from .records import Axes, AxisName, Nothing, Photo, Picture, Stage, Summary, TensorSpec, Trace
 
 _COLOURS = 3
 _FEW_CHANNELS = 16
@@ -61,19 +61,21 @@ class Reader:
     inputs: Inputs
     outputs: Mapping[str, Tensor] = field(default_factory=dict)
 
-    def read(self, stage: Stage, tensor: Tensor, summary: Summary, sample: int) -> Summary:
-        """The summary with the picture, the words and the names of tokens that fit what it is."""
+    def read(self, stage: Stage, tensor: Tensor, summary: Summary, sample: int, first: Summary | None) -> Summary:
+        """The summary with the picture, the words and the names of tokens that fit what it is. A photo is as bright as
+        that of the `first` frame."""
+        held = first.picture if first is not None and isinstance(first.picture, Photo) else None
         if isinstance(summary.picture, Nothing):
             return summary
         picture: Picture | None = None
         words = ""
         if stage.kind == "input":
-            picture = photo(tensor, summary.axes, sample=sample)
+            picture = photo(tensor, summary.axes, sample=sample, held=held)
         elif stage.kind == "output":
             found = meaning(tensor, summary.axes, self._around(stage, sample), sample)
             picture, words = found.picture, found.words
             if picture is None and self._is_like_an_input(summary):
-                picture = photo(tensor, summary.axes, sample=sample)
+                picture = photo(tensor, summary.axes, sample=sample, held=held)
         else:
             picture = class_map(tensor, summary.axes, sample)
         if picture is None:

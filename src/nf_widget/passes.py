@@ -233,6 +233,11 @@ class _Taker:
         self.waiting = Waiting()
 
     def take(self, wish: Wish, found: Sequence[tuple[str, Tensor]]) -> None:
+        if wish.requests and kept_bytes(dict(found)) > self._options.capture_budget:
+            # What could not be kept is not copied either: the tiles are cut here and now.
+            wish.take_kept(dict(found), self._options, self._trace)
+            wish.keep, wish.kept = False, {}
+            return
         if wish.keep:
             self._keep(wish, found)
         if wish.summed or not wish.keep:
@@ -252,7 +257,7 @@ class _Taker:
                 done(tensor, reduce(tensor, axes, leaf=path, sample=wish.sample, pinned=channels))
 
     def _summarised(self, wish: Wish, pin: Summary | None, derived: bool, tensor: Tensor, summary: Summary) -> None:  # noqa: FBT001
-        summary = self.reader.read(wish.stage, tensor, pinned_to(pin, summary), wish.sample)
+        summary = self.reader.read(wish.stage, tensor, pinned_to(pin, summary), wish.sample, pin)
         wish.summaries.append(replace(summary, meaning=PHASE) if derived else summary)
 
     def _keep(self, wish: Wish, found: Sequence[tuple[str, Tensor]]) -> None:

@@ -113,3 +113,21 @@ def test_noise_that_carries_a_photograph_a_little_beyond_its_range_leaves_its_br
     shown = found.values[..., 0].mean(0)
     assert abs(shown[:4].mean() - 10) < 25
     assert abs(shown[-4:].mean() - 245) < 25
+
+
+def test_brightness_means_the_same_in_later_frames():
+    first = torch.rand(1, 1, 8, 8, generator=torch.Generator().manual_seed(0)) * 900 + 100
+    held = photo(first, IMAGE)
+    darker = first * 0.5
+    alone, beside = photo(darker, IMAGE), photo(darker, IMAGE, held=held)
+    assert alone.values.max() == 255
+    low, high = float(first.min()), float(first.max())
+    wanted = np.clip((darker[0, 0].numpy() - low) / (high - low), 0, 1) * 255
+    assert np.abs(beside.values[..., 0] - wanted).max() <= 1
+    assert (beside.slopes, beside.offsets) == (held.slopes, held.offsets)
+
+
+@pytest.mark.parametrize("first", [torch.zeros(1, 1, 8, 8), torch.full((1, 1, 8, 8), -7.0), torch.rand(1, 3, 8, 8)])
+def test_a_first_frame_that_says_nothing_of_brightness_is_not_held(first):
+    image = torch.linspace(0, 3000, 64).view(1, 1, 8, 8)
+    assert np.array_equal(photo(image, IMAGE, held=photo(first, IMAGE)).values, photo(image, IMAGE).values)

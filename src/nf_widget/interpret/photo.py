@@ -24,12 +24,13 @@ _MOSTLY = 0.8
 _BYTES_FROM = 32.0
 
 
-def photo(tensor: Tensor, axes: Axes, *, sample: int = 0) -> Photo | None:
+def photo(tensor: Tensor, axes: Axes, *, sample: int = 0, held: Photo | None = None) -> Photo | None:
     """An image input of 1 or 3 channels as a person knows it, at most 160 px an edge; None for any other tensor.
 
     Values in 0 to 1 or in 0 to 255 are taken as they are, and so are those that noise carried a little beyond 0 and 1;
     otherwise ImageNet's mean and standard deviation are undone where that lands in 0 to 1, then a range of -1 to 1,
-    and what remains is scaled from its least to its most.
+    and what remains is scaled from its least to its most. With `held`, an earlier frame's, values mean the brightness
+    that they meant there, unless much of the image would be too dark or too bright for it.
     """
     with torch.no_grad(), torch._C.DisableTorchFunction():
         image = _image(tensor.detach(), axes, sample)
@@ -43,9 +44,15 @@ def photo(tensor: Tensor, axes: Axes, *, sample: int = 0) -> Photo | None:
             return None
         whole = tensor.dtype == torch.uint8
         small = functional.adaptive_avg_pool2d(image, (rows, columns)).permute(1, 2, 0).double().cpu().numpy()
-    shown = _brightness(small, low, high, whole=whole)
+    line = _line(small, low, high, whole=whole)
+    if held is not None and all(held.slopes) and len(held.slopes) == small.shape[2]:
+        before = np.asarray([held.slopes, held.offsets])
+        line = before if _fits(small * before[0] + before[1]) else line
+    shown = small * line[0] + line[1]
     values = np.rint(np.clip(np.nan_to_num(shown), 0, 1) * 255).astype(np.uint8)
-    return Photo(np.broadcast_to(values, (rows, columns, 3)).copy(), size, (rows, columns) != size)
+    pixels = np.broadcast_to(values, (rows, columns, 3)).copy()
+    slopes, offsets = (tuple(each) for each in line.tolist())
+    return Photo(pixels, size, (rows, columns) != size, slopes=slopes, offsets=offsets)
 
 
 def _image(tensor: Tensor, axes: Axes, sample: int) -> Tensor | None:
@@ -70,24 +77,34 @@ def _range(image: Tensor) -> tuple[list[float], list[float]]:
     return ends[0], ends[1]
 
 
-def _brightness(image: Doubles, lows: list[float], highs: list[float], *, whole: bool) -> Doubles:
-    """`[height, width, channel]`, 0 to 1. The range is that of the image before it was made small."""
+def _line(image: Doubles, lows: list[float], highs: list[float], *, whole: bool) -> Doubles:
+    """`[2, channel]`: what times a value, plus what, is brightness from 0 to 1. `lows` and `highs` are those of the
+    image before it was made small."""
     low, high = min(lows), max(highs)
+    channels = image.shape[2]
     if low >= 0 and high <= 255 and (high >= _BYTES_FROM or (whole and high > 1)):
-        return image / 255
+        return _same(1 / 255, 0.0, channels)
     if low >= -_SLACK and high <= 1 + _SLACK:
-        return image
-    if low >= -1 and high <= 2 and np.mean((image >= -_SLACK) & (image <= 1 + _SLACK)) >= _MOSTLY:
-        return image
+        return _same(1.0, 0.0, channels)
+    if low >= -1 and high <= 2 and _fits(image):
+        return _same(1.0, 0.0, channels)
     mean, std = _IMAGENET
-    if image.shape[2] == 3 and not _symmetric(low, high):
+    if channels == 3 and not _symmetric(low, high):
         ends = np.asarray([lows, highs]) * std + mean
         if ends.min() >= -_SLACK and ends.max() <= 1 + _SLACK:
-            undone: Doubles = image * std + mean
-            return undone
+            return np.asarray([std, mean])
     if _symmetric(low, high):
-        return (image + 1) / 2
-    return (image - low) / (high - low) if high > low else np.full_like(image, 0.5)
+        return _same(0.5, 0.5, channels)
+    return _same(1 / (high - low), -low / (high - low), channels) if high > low else _same(0.0, 0.5, channels)
+
+
+def _same(slope: float, offset: float, channels: int) -> Doubles:
+    return np.repeat([[slope], [offset]], channels, axis=1)
+
+
+def _fits(brightness: Doubles) -> bool:
+    """Most of it is neither too dark nor too bright."""
+    return bool(np.mean((brightness >= -_SLACK) & (brightness <= 1 + _SLACK)) >= _MOSTLY)
 
 
 def _symmetric(low: float, high: float) -> bool:

@@ -89,12 +89,17 @@ class FeatureMaps:
 
 @dataclass(frozen=True, slots=True)
 class Photo:
-    """An image input as a person knows it: `values: [height, width, 3]`, 0 to 255."""
+    """An image input as a person knows it: `values: [height, width, 3]`, 0 to 255.
+
+    `slopes` and `offsets`, one a channel, made brightness (0 to 1) of the tensor's values.
+    """
 
     values: npt.NDArray[np.uint8]
     size: tuple[int, int]
     pooled: bool
     kind: Literal["photo"] = "photo"
+    slopes: tuple[float, ...] = ()
+    offsets: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
