@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from nf_widget.inputs import Inputs
-from nf_widget.running import Conditions
+from nf_widget.running import Conditions, named_modules
 
 from ..errors import PathWarning
 from .run import Pass, Plan, Tap, capture
@@ -39,7 +39,7 @@ def warn_of_unfused(model: nn.Module, taps: Sequence[Tap]) -> None:
     """A hook inside of a fused layer makes torch take the unfused path there, in which padded places differ."""
     if not taps or not torch.backends.mha.get_fastpath_enabled():
         return
-    fused = [path for path, m in model.named_modules() if isinstance(m, nn.TransformerEncoderLayer) and not m.training]
+    fused = [path for path, m in named_modules(model) if isinstance(m, nn.TransformerEncoderLayer) and not m.training]
     inside = [t.path for t in taps if any(t.path.startswith(f"{path}.") for path in fused if path)]
     if inside:
         warnings.warn(
@@ -51,4 +51,4 @@ def warn_of_unfused(model: nn.Module, taps: Sequence[Tap]) -> None:
 
 
 def _has_fused_path(model: nn.Module) -> bool:
-    return torch.backends.mha.get_fastpath_enabled() and any(isinstance(m, _FUSED) for m in model.modules())
+    return torch.backends.mha.get_fastpath_enabled() and any(isinstance(m, _FUSED) for _, m in named_modules(model))

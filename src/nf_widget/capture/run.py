@@ -191,12 +191,15 @@ def _hooked(module: nn.Module) -> bool:
 @contextmanager
 def _aside(conditions: Conditions) -> Iterator[None]:
     """Our own arithmetic in the middle of a forward: no gradients, no autocast, default dtype float32."""
-    with ExitStack() as stack:
-        stack.enter_context(torch.no_grad())
-        for autocast in conditions.autocast:
-            if torch.is_autocast_enabled(autocast.device):
-                stack.enter_context(torch.autocast(autocast.device, enabled=False))
-        yield
+    with torch.no_grad():
+        active = [each.device for each in conditions.autocast if torch.is_autocast_enabled(each.device)]
+        if not active:
+            yield
+            return
+        with ExitStack() as stack:
+            for device in active:
+                stack.enter_context(torch.autocast(device, enabled=False))
+            yield
 
 
 def _now(conditions: Conditions) -> float:
