@@ -156,8 +156,8 @@ class Flow:
         return tensors if len(tensors) > 1 else next(iter(tensors.values()))
 
     def rollout(self, stage: str | None = None, *, frame: int = 0, sample: int | None = None) -> Tensor:
-        """`[token, token]`: how much of each token (column) is in each token (row) after the attention of `stage`, or of
-        the last one: attention rollout (Abnar and Zuidema, 2020). Rows sum to 1. Raises `StageError` without attention.
+        """`[token, token]`: how much of each token (column) is in each token (row) after the attention of `stage`, by
+        default the last: attention rollout (Abnar and Zuidema, 2020). Rows sum to 1. Raises `StageError` without any.
         """
         at, shown = None if stage is None else self.stage(stage), self._options.sample if sample is None else sample
         with self._lock:
