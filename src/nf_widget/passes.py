@@ -192,14 +192,14 @@ def _input_size(trace: Trace) -> tuple[int, ...]:
 
 
 def shown_channels(summary: Summary) -> tuple[int, ...] | None:
-    """The channels in its picture, None where it has none of its own choice."""
+    """The channels in its picture, with the places of the slices of a volume; None where it has none of its choice."""
     match summary.picture:
         case FeatureMaps(channels=channels):
             return channels
         case TokenStrip(maps=FeatureMaps(channels=channels)):
             return channels
-        case VolumeSlices(channel=channel):
-            return (channel,)
+        case VolumeSlices(channel=channel, planes=planes):
+            return (channel, *(plane.index for plane in planes))
         case _:
             return None
 

@@ -165,6 +165,17 @@ def test_a_volume_is_cut_through_its_peak(sign, budget):
         assert np.array_equal(plane.values, values[0, 2].select(plane.axis, plane.index))
 
 
+def test_a_volume_stays_cut_where_it_was():
+    volume = torch.randn(1, 3, 4, 5, 6, generator=torch.Generator().manual_seed(0))
+    picture = reduce(volume, VOLUME, leaf="", pinned=(2, 3, 0, 1)).picture
+    assert (picture.channel, [plane.index for plane in picture.planes]) == (2, [3, 0, 1])
+    assert np.array_equal(picture.planes[1].values, volume[0, 2, :, 0].numpy())
+    elsewhere = reduce(volume, VOLUME, leaf="", pinned=(2, 4, 0, 1)).picture
+    assert [plane.index for plane in elsewhere.planes] == [
+        plane.index for plane in reduce(volume, VOLUME, leaf="", pinned=(2,)).picture.planes
+    ]
+
+
 def test_planes_of_a_large_volume_are_pooled():
     picture = reduce(randn(1, 1, 130, 20, 70), VOLUME, leaf="").picture
     assert picture.pooled

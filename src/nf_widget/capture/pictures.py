@@ -66,17 +66,24 @@ def token_strip(view: View, order: Indices, *, limit: int) -> TokenStrip:
     return TokenStrip(floats(strip), size, (rows, columns) != size, axes.grid, axes.special, maps)
 
 
-def volume_slices(volume: Tensor, channel: int, moments: Moments, *, limit: int) -> VolumeSlices:
-    """Three planes of one channel of `[channel, depth, row, column]`, through what is farthest from its mean."""
+def volume_slices(
+    volume: Tensor, channel: int, moments: Moments, *, limit: int, at: Sequence[int] | None = None
+) -> VolumeSlices:
+    """Three planes of one channel of `[channel, depth, row, column]`, through `at` (depth, row, column), or through
+    what is farthest from its mean."""
     values = volume[channel]
     shape = (values.shape[0], values.shape[1], values.shape[2])
-    above = moments.high[channel] - moments.mean[channel] >= moments.mean[channel] - moments.low[channel]
-    position = np.unravel_index(_farthest_position(values, largest=bool(above), limit=limit), shape)
+    if at is not None and all(place < size for place, size in zip(at, shape, strict=True)):
+        position = tuple(at)
+    else:
+        above = moments.high[channel] - moments.mean[channel] >= moments.mean[channel] - moments.low[channel]
+        peak = np.unravel_index(_farthest_position(values, largest=bool(above), limit=limit), shape)
+        position = tuple(map(int, peak))
     planes = []
     for axis, index in enumerate(position):
-        plane = values.select(axis, int(index))
+        plane = values.select(axis, index)
         rows, columns = fit((plane.shape[0], plane.shape[1]), _PLANE)
-        planes.append(Plane(axis, int(index), floats(pool(plane.unsqueeze(0), rows, columns, limit=limit)[0])))
+        planes.append(Plane(axis, index, floats(pool(plane.unsqueeze(0), rows, columns, limit=limit)[0])))
     return VolumeSlices(channel, tuple(planes), shape, max(shape) > _PLANE)
 
 

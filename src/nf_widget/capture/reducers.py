@@ -30,6 +30,8 @@ Pinned: TypeAlias = Sequence[int] | None
 
 # Bytes that one element of a piece takes while it is measured, at worst: float64, a mask, and their products.
 _COST = 64
+# What pins a volume: a channel and three places in it.
+_PLACES = 4
 # Numbers of values are added up in float32, which counts to 2**24.
 _LARGEST_PIECE = 1 << 22
 _BUDGET = 64 << 20
@@ -61,8 +63,9 @@ def reduce(
     """One sample of `tensor` as pictures and numbers whose size does not grow with it.
 
     `axes` names the dimensions of `tensor`. `budget` bounds the extra memory, in bytes. `pinned` are the channels to
-    show, instead of those that rank highest, so that a picture keeps them from frame to frame. The tensor is
-    read only; any dtype and layout gives a summary, if need be one that says why there is no picture.
+    show, instead of those that rank highest, so that a picture keeps them from frame to frame; of a volume, one channel
+    and the depth, row and column that it is cut at. The tensor is read only; any dtype and layout gives a summary, if need be
+    one that says why there is no picture.
     """
     with plainly():
         spec = spec_of(tensor)
@@ -134,8 +137,9 @@ def _tokens(view: View, found: Measured, limit: int, pinned: Pinned) -> Shown:
 
 def _volume(view: View, found: Measured, limit: int, pinned: Pinned) -> Shown:
     ranking = rank.by_variance(view.values, found.scan, found.statistics, limit=limit)
-    channel = int(_shown(ranking.order, pinned, len(view.values))[0])
-    return pictures.volume_slices(view.values, channel, found.moments, limit=limit), ranking
+    channel = int(_shown(ranking.order, None if pinned is None else pinned[:1], len(view.values))[0])
+    at = pinned[1:] if pinned is not None and len(pinned) == _PLACES else None
+    return pictures.volume_slices(view.values, channel, found.moments, limit=limit, at=at), ranking
 
 
 def _vector(view: View, _found: Measured, limit: int, _: Pinned) -> Shown:
