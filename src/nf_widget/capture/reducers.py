@@ -64,8 +64,8 @@ def reduce(
 
     `axes` names the dimensions of `tensor`. `budget` bounds the extra memory, in bytes. `pinned` are the channels to
     show, instead of those that rank highest, so that a picture keeps them from frame to frame; of a volume, one channel
-    and the depth, row and column that it is cut at. The tensor is read only; any dtype and layout gives a summary, if need be
-    one that says why there is no picture.
+    and the depth, row and column that it is cut at. The tensor is read only; any dtype and layout gives a summary, if
+    need be one that says why there is no picture.
     """
     with plainly():
         spec = spec_of(tensor)
