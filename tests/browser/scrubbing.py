@@ -63,6 +63,7 @@ def slider(lab: Lab) -> Locator:
 def settled(lab: Lab, frame: int, count: int) -> None:
     """The slider is at `frame`, and the pictures are its own."""
     expect(lab.page.locator(".nf-s-place")).to_have_text(f"frame {frame + 1} of {count}")
+    expect(lab.page.locator(".nf-s-marker:not([data-waiting])")).to_have_count(1, timeout=60_000)
     expect(lab.page.locator(".nf-widget")).to_have_attribute("data-state", "idle", timeout=60_000)
     assert lab.value("[w.frame, w.overview['frame']]") == [frame, frame]
 
