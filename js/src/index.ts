@@ -73,7 +73,13 @@ export default () => {
       const end = signal ?? own.signal;
       const { widget, interest } = shared ?? connect(model, end);
       followKernel(model, el, widget, end);
-      createApp({ widget, interest }, el, end);
+      try {
+        createApp({ widget, interest }, el, end);
+      } catch (error) {
+        // State that was made by hand or by another version, in a way that the guards of the wire do not know.
+        reportError(error);
+        el.textContent = `nf_widget cannot show this: ${error}`;
+      }
       return () => own.abort();
     },
   };

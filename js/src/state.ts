@@ -60,7 +60,8 @@ export interface WidgetState extends Signals {
 }
 
 const numberOf = (raw: unknown, otherwise: number): number => (typeof raw === "number" ? raw : otherwise);
-const strings = (raw: unknown): readonly string[] => (Array.isArray(raw) ? raw.map(String) : []);
+const strings = (raw: unknown): readonly string[] =>
+  Array.isArray(raw) ? raw.filter((each) => typeof each === "string") : [];
 
 const READERS: { readonly [K in keyof Traits]: (raw: unknown) => Traits[K] | null } = {
   graph: graphFromWire,
@@ -70,7 +71,8 @@ const READERS: { readonly [K in keyof Traits]: (raw: unknown) => Traits[K] | nul
   options: optionsFromWire,
   status: statusFromWire,
   frame: (raw) => numberOf(raw, 0),
-  frame_count: (raw) => numberOf(raw, 1),
+  // Pictures of the frames are looked for one by one.
+  frame_count: (raw) => Math.min(numberOf(raw, 1), 1e6),
   frame_labels: strings,
   reference: (raw) => (typeof raw === "number" ? raw : null),
   thumbnails: thumbnailsFromWire,
@@ -254,9 +256,9 @@ export function pairOf(widget: WidgetState, request: TileRequest): readonly Tile
 export type Condition = Status["state"] | "no-kernel";
 
 export function conditionOf({ widget, interest }: Pick<ViewContext, "widget" | "interest">): Condition {
+  if (widget.problem.value !== "") return "error";
   if (!widget.kernel) return "no-kernel";
   const { state, error, beat } = widget.status.value;
-  if (widget.problem.value !== "") return "error";
   if (beat !== widget.dismissed.value) {
     if (state === "stale") return "stale";
     if (error !== null || state === "error") return "error";

@@ -75,11 +75,12 @@ export function graphFromWire(raw: unknown): Graph | null {
   const fields = raw as Fields;
   checkVersion(fields, "graph");
   for (const name of ["stages", "edges", "groups", "notes"])
-    if (!Array.isArray(fields[name])) fail(`graph: ${name} is missing`);
+    if (!Array.isArray(fields[name]) || !fields[name].every(isFields)) fail(`graph: ${name} are missing`);
   const graph = raw as Graph;
   if (graph.stages.length > MAX_STAGES) fail("graph: too many stages");
   const ids = new Set(graph.stages.map((stage) => stage.id));
   if (ids.size !== graph.stages.length) fail("graph: two stages share an id");
+  if (new Set(graph.edges.map((edge) => edge.id)).size !== graph.edges.length) fail("graph: two edges share an id");
   for (const edge of graph.edges)
     if (!ids.has(edge.source) || !ids.has(edge.target)) fail(`graph: ${edge.id} joins a stage that is not there`);
   return graph;
@@ -136,6 +137,7 @@ function summaryFromWire(raw: unknown): Summary {
   const summary = raw as Summary;
   try {
     if (!isFields(raw) || !isFields(raw.picture) || !Array.isArray(raw.shape)) fail("summary without a picture");
+    if (!raw.shape.every(Number.isSafeInteger)) fail(`${raw.shape.join("×")} is no shape`);
     checkPicture(summary.picture);
     checkRange("scale", ...summary.scale);
     if (summary.histogram) bytesOf(summary.histogram.counts);

@@ -64,9 +64,12 @@ function tail(axes: readonly string[], names: readonly string[]): number[] {
 const others = (axes: readonly string[], taken: readonly number[]): number[] =>
   axes.flatMap((name, i) => (name === "batch" || taken.includes(i) ? [] : [i]));
 
+/** Of so many can one be chosen: a list of them is kept. */
+const MOST_ITEMS = 2 ** 20;
+
 /** Ranked items first; the wire carries at most 4,096 ranks, so those behind them follow by index. */
 function orderOf({ ranking }: Summary, count: number, rule: Rule): number[] {
-  const natural = Array.from({ length: count }, (_, i) => i);
+  const natural = Array.from({ length: Math.min(count, MOST_ITEMS) }, (_, i) => i);
   if (rule === "index" || ranking === null) return natural;
   const ranked = new Set(int32sOf(ranking.order).filter((index) => index >= 0 && index < count));
   return [...ranked, ...natural.filter((index) => !ranked.has(index))];

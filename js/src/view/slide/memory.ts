@@ -109,10 +109,9 @@ export interface Run {
 
 export function runsOf(seen: ReadonlyMap<number, Seen>, count: number): Run[] {
   const runs: Run[] = [];
-  for (let frame = 0; frame < count; frame++) {
-    const best = seen.get(frame)?.best ?? "";
+  for (const [frame, { best }] of [...seen].sort(([a], [b]) => a - b)) {
     const before = runs[runs.length - 1];
-    if (best === "") continue;
+    if (best === "" || frame >= count) continue;
     if (before !== undefined && before.last === frame - 1 && before.best === best)
       runs[runs.length - 1] = { ...before, last: frame };
     else runs.push({ first: frame, last: frame, best });
