@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Picture, TileRequest, Wanted } from "../../../src/protocol";
 import type { ViewContext } from "../../../src/state";
 import { select } from "../../../src/view/actions";
+import { probeText } from "../../../src/view/readout";
 import { createInspector } from "../../../src/view/inspector";
 import { int32sOf } from "../../../src/wire";
 import { type Activation, maps, quantise, summaryOf } from "../../support/activations";
@@ -380,6 +381,36 @@ describe("the crosshair", () => {
     expect(probe.value).toBe(exactAt(2, 3, channel(panel)));
     plate.dispatchEvent(new PointerEvent("pointerleave"));
     expect(context.view.probe.value).toBeNull();
+  });
+
+  test("reads a difference with both its values, and says how to get it", async () => {
+    const panel = open("enc");
+    const overview = kernel.overviewOf(1);
+    const enc = overview.stages.enc!.map((summary) => ({ ...summary, reference: 0 }));
+    kernel.put("overview", { ...overview, stages: { ...overview.stages, enc } });
+    await settle();
+    const [here, there] = wanted().filter(({ stage, reference }) => stage === "enc" && reference === null);
+    expect([here!.frame, there!.frame]).toEqual([1, 0]);
+    expect(wanted().some(({ stage, reference, frame }) => stage === "enc" && reference === 0 && frame === 1)).toBe(
+      true,
+    );
+    expect(text(panel, ".nf-i-expression")).toMatch(/^flow.activation\("enc", frame=1\).* - flow.activation\("enc"\)/);
+    expect(Object.keys(facts(panel))).toEqual(expect.arrayContaining(["here", "frame 1"]));
+    const plate = panel.querySelector<HTMLElement>(".nf-i-plate")!;
+    plate.getBoundingClientRect = () => ({ left: 0, top: 0, width: 224, height: 224 }) as DOMRect;
+    plate.dispatchEvent(new PointerEvent("pointermove", { clientX: 50, clientY: 34, bubbles: true }));
+    const { minus } = context.view.probe.value!;
+    expect(minus?.frame).toBe(0);
+    const [value, before] = minus!.values;
+    expect(before).toBe(exactAt(2, 3, channel(panel)));
+    const first = context.view.probe.value!;
+    expect(probeText({ ...first, value: 2, minus: { frame: 0, values: [5, 3] } }, "enc")).toMatch(
+      /· Δ = 2(\.0*)? \(5(\.0*)?, in frame 1 3(\.0*)?\)$/,
+    );
+    expect(probeText({ ...first, value: 2, minus: { frame: 0, values: [] } }, "enc")).toMatch(
+      /Δ = 2(\.0*)? to frame 1$/,
+    );
+    expect(value).not.toBe(before);
   });
 
   test("marks the place in the input photo", async () => {

@@ -181,6 +181,11 @@ describe("the expression", () => {
     expect(activation("block", "", [leaf, leaf])).toBe('flow.activation("block")');
   });
 
+  test("names the frame, of which the first needs no name", () => {
+    expect(activation("dec1", "", [leaf], 0)).toBe('flow.activation("dec1")');
+    expect(activation("lstm", "state.0", [leaf, leaf], 7)).toBe('flow.activation("lstm", "state.0", frame=7)');
+  });
+
   test("is a Python literal for any name", () => {
     expect(activation('a"b\\c\n', "", [])).toBe('flow.activation("a\\"b\\\\c\\n")');
   });
