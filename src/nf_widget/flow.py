@@ -197,7 +197,7 @@ class Flow:
     def inputs_of(self, frame: int, sample: int) -> tuple[Summary, ...]:
         """Summaries of what goes into the model, which does not run."""
         with self._lock:
-            wishes = [Wish(stage, sample) for stage in self.graph.stages if stage.kind == "input"]
+            wishes = [Wish(s, sample, pins=self._pins.of(s.id)) for s in self.graph.stages if s.kind == "input"]
             self._pass(frame, wishes)
         return tuple(summary for wish in wishes for summary in wish.summaries)
 
