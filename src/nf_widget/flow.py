@@ -300,7 +300,7 @@ class Flow:
         with self._lock:
             for frame, by_stage in by_frame.items():
                 wishes = [
-                    Wish(stages[name], requests=tuple(wanted), keep=True, parts=(part,))
+                    Wish(stages[name], requests=tuple(wanted), keep=True, parts=(part,), bases=self._pins.bases)
                     for (name, part), wanted in by_stage.items()
                 ]
                 self._serve(frame, wishes)

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from .capture.attention import Look, Looking
+from .capture.composite import Bases, composed, cut_component
 from .capture.detail import cut
 from .capture.fused import capture_apart, warn_of_unfused
 from .capture.heads import cut_weights, kept_copy, summarise, whole_weights
@@ -71,6 +72,7 @@ class Wish:
     parts: tuple[Part, ...] = ("outputs", "attention")
     requests: tuple[Request, ...] = ()
     pins: Mapping[str, Summary] = field(default_factory=dict)
+    bases: Bases = field(default_factory=dict)
     summaries: list[Summary] = field(default_factory=list)
     attention: list[Summary] = field(default_factory=list)
     kept: Kept = field(default_factory=dict)
@@ -83,8 +85,11 @@ class Wish:
         """Answer the requests from what was kept earlier."""
         self.kept = kept
         for request in self.requests:
-            found = leaf_of(kept, request.leaf)
-            if found is None:
+            found, base = leaf_of(kept, request.leaf), composed(request.leaf, kept)
+            whole = None if base is None else kept[base]
+            if found is None and isinstance(whole, Tensor):
+                tile = cut_component(whole, axes_of(self.stage, whole, options, trace), request, self.bases)
+            elif found is None:
                 tile = refused(request, f"{request.stage} has no leaf {request.leaf!r}.")
             elif isinstance(found, Tensor):
                 tile = cut(found, axes_of(self.stage, found, options, trace), request)

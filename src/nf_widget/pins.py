@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from .colours import colour_range
 from .records import StageId, Summary
@@ -18,7 +19,13 @@ class Pins:
     def __init__(self) -> None:
         self.channels = True
         self.colours = True
+        self._bases: dict[Any, Any] = {}
         self._first: dict[StageId, dict[str, Summary]] = {}
+
+    @property
+    def bases(self) -> dict[Any, Any]:
+        """By stage and leaf, what the components of its channels are: filled by who asks for them."""
+        return self._bases if self.channels else {}
 
     def of(self, stage: StageId) -> Mapping[str, Summary]:
         """By leaf, the summaries whose channels and order a new one takes over."""

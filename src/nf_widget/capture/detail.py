@@ -21,12 +21,18 @@ _LIMIT = 1 << 20
 _EXACT = 1 << 53
 
 
+# Raises `RefusedError`.
+PlaneOf = Callable[[View, Request], Tensor]
+
+
 class RefusedError(Exception):
     """There is no such plane; says why."""
 
 
-def cut(tensor: Tensor, axes: Axes, request: Request) -> Tile:
+def cut(tensor: Tensor, axes: Axes, request: Request, *, plane: PlaneOf | None = None) -> Tile:
     """The plane of `tensor` that `request` names: `[rows, columns]`, a vector as one row. Never raises for a request.
+
+    `plane` makes another plane of the values than one of theirs.
 
     Values keep their type where the wire has it: float16, float32, float64, uint8, int32. bfloat16 and float8 come
     as float32, bool as uint8, small integers as int32, larger ones as float64 (not exact beyond 2**53), complex
@@ -40,8 +46,8 @@ def cut(tensor: Tensor, axes: Axes, request: Request) -> Tile:
             if found.values.layout != torch.strided:
                 raise RefusedError("This tensor is sparse, and too large to be shown value by value.")
             view = arrange(found)
-            plane = _within(_PLANES[view.form](view, request), request.region)
-            return tile_of(request.key, *_bounded(plane, request.size))
+            found_plane = (plane or _PLANES[view.form])(view, request)
+            return tile_of(request.key, *_bounded(_within(found_plane, request.region), request.size))
         except RefusedError as refusal:
             reason = str(refusal)
         except (RuntimeError, TypeError, NotImplementedError, AttributeError) as error:
@@ -145,7 +151,7 @@ def tile_of(key: str, plane: Tensor, exact: bool) -> Tile:  # noqa: FBT001
 
 _AS_IS = frozenset({torch.float16, torch.float32, torch.float64, torch.int32, torch.uint8})
 _SMALL_INTEGERS = frozenset({torch.int8, torch.int16, getattr(torch, "uint16", torch.int16)})
-_PLANES: dict[Form, Callable[[View, Request], Tensor]] = {
+_PLANES: dict[Form, PlaneOf] = {
     "scalar": _whole,
     "vector": _whole,
     "tokens": _of_tokens,
