@@ -88,7 +88,10 @@ def test_volume_has_slices() -> None:
     skips = {edge["id"] for edge in one["graph"]["edges"] if edge["kind"] == "skip"}
     assert skips == {"conv_0->upcat_1", "down_1->upcat_2", "down_2->upcat_3", "down_3->upcat_4"}
     kinds = {leaves[0]["picture"]["kind"] for leaves in one["overview"]["stages"].values()}
-    assert kinds == {"volume"}
+    assert kinds == {"volume", "mask"}
+    mask = one["overview"]["stages"]["output"][0]["picture"]
+    assert {entry["name"] for entry in mask["entries"]} <= {"background", "lesion"}
+    assert (mask["background"], mask["size"]) == (0, [48, 48])
     assert several["frame_count"] == 5
 
 
