@@ -18,15 +18,19 @@ from torch.nn.parameter import UninitializedBuffer
 from ..errors import StateWarning
 from .conditions import Conditions, TrainingMode, record_conditions, training_flags, under
 from .hooks import hooked
+from .interrupts import interruptible, interrupts_held
+from .modes import PassMode, close_what_waits, function_modes_kept
 from .state import LAZY, ModelState, children, named_modules, own_parameters
 
 __all__ = [
     "Conditions",
     "ModelState",
+    "PassMode",
     "TrainingMode",
     "borrowed",
     "children",
     "hooked",
+    "interruptible",
     "may_need_grad",
     "named_modules",
     "own_parameters",
@@ -36,12 +40,12 @@ __all__ = [
     "without_stopping",
 ]
 
+# Where code comes from that is compiled; the second compiles itself as it runs.
+_COMPILERS = frozenset({"torch._dynamo", "torch.nn.attention.flex_attention"})
 _LOCKS: weakref.WeakKeyDictionary[nn.Module, threading.RLock] = weakref.WeakKeyDictionary()
 # How a forward that takes gradients fails without them: by torch's words, by its own check, or on a `.grad` of None.
 _GRAD_COMPLAINTS = ("grad", "not have been used in the graph", "'NoneType' object", "not 'NoneType'")
 
-# Where code comes from that is compiled; the second compiles itself as it runs.
-_COMPILERS = frozenset({"torch._dynamo", "torch.nn.attention.flex_attention"})
 
 class StopForward(BaseException):
     """Ends a forward early, from a hook. Not an `Exception`, so that a model's own `except` does not catch it."""
@@ -51,21 +55,25 @@ class StopForward(BaseException):
 def borrowed(model: nn.Module, conditions: Conditions) -> Iterator[ModelState]:
     """The model under `conditions`; afterwards everything is as before, also when the body raises.
 
-    One borrower at a time per model: others wait. Warns with `StateWarning` about what could not be put back.
+    One borrower at a time per model: others wait. Ctrl-C ends what is `interruptible`, such as `run`, and waits else.
+    Warns with `StateWarning` about what could not be put back.
     """
-    with _LOCKS.setdefault(model, threading.RLock()), ExitStack() as stack:
+    with _LOCKS.setdefault(model, threading.RLock()), interrupts_held(), ExitStack() as stack:
         state = ModelState(model, grads=conditions.grad, training=any(conditions.flags))
         stack.callback(_give_back, state)
         stack.enter_context(_eager_compilation())
         stack.enter_context(under(conditions))
         stack.enter_context(training_flags([module for _, module in state.modules], conditions.flags))
+        stack.enter_context(function_modes_kept())
+        stack.push(close_what_waits)
         yield state
 
 
 def run(model: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """One forward. Returns the model's output, or None where a hook ended the forward (`without_stopping`)."""
     try:
-        return model(*args, **kwargs)
+        with interruptible():
+            return model(*args, **kwargs)
     except StopForward:
         return None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -83,7 +83,7 @@ def under(conditions: Conditions) -> Iterator[None]:
         stack.callback(set_random_state, random_state(conditions.device))
         stack.callback(torch.set_default_dtype, torch.get_default_dtype())
         stack.callback(sys.setrecursionlimit, sys.getrecursionlimit())
-        stack.enter_context(_interpreter_state())
+        stack.enter_context(_interpreter_state([autocast.device for autocast in conditions.autocast]))
         if torch.is_inference_mode_enabled():
             stack.enter_context(torch.inference_mode(mode=False))
         stack.enter_context(torch.set_grad_enabled(conditions.grad))
@@ -161,12 +161,18 @@ def _autocast(kind: str) -> Autocast:
 
 
 @contextmanager
-def _interpreter_state() -> Iterator[None]:
-    """Settings of the process that a forward may leave changed."""
+def _interpreter_state(kinds: Iterable[str]) -> Iterator[None]:
+    """Settings of the process that a forward may leave changed, autocast for these `kinds` of devices among them."""
     deterministic = torch.are_deterministic_algorithms_enabled()
     warn_only = torch.is_deterministic_algorithms_warn_only_enabled()
+    autocast = [_autocast(kind) for kind in kinds]
     try:
         yield
     finally:
+        for before in autocast:
+            if _autocast(before.device) != before:
+                torch.set_autocast_enabled(before.device, before.enabled)
+                torch.set_autocast_dtype(before.device, before.dtype)
+                torch.set_autocast_cache_enabled(before.cache)
         if torch.are_deterministic_algorithms_enabled() != deterministic:
             torch.use_deterministic_algorithms(deterministic, warn_only=warn_only)

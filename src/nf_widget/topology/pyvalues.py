@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from torch.overrides import TorchFunctionMode
+from ..running import PassMode
 
 _TAKEN_OUT = frozenset((
     "item", "tolist", "__bool__", "__float__", "__int__", "__complex__", "__index__", "is_nonzero", "equal", "allclose",
@@ -15,7 +15,7 @@ class DivergedError(RuntimeError):
     """A forward takes other Python values out than it did before."""
 
 
-class SeenValues(TorchFunctionMode):
+class SeenValues(PassMode):
     """Writes down every Python value that is taken out of a tensor, in order."""
 
     def __init__(self) -> None:
@@ -30,7 +30,7 @@ class SeenValues(TorchFunctionMode):
         return result
 
 
-class HeldValues(TorchFunctionMode):
+class HeldValues(PassMode):
     """Gives out those values again, whatever tensors hold now. Raises `DivergedError` where others are asked for."""
 
     def __init__(self, values: list[tuple[str, Any]]) -> None:

@@ -7,11 +7,11 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.overrides import TorchFunctionMode
 
 from ..functions import DIVIDES, EXITS, OVERWRITE, PAIRWISE, RETURNS
 from ..nested import reachable
 from ..records import OpId, OpKind
+from ..running import PassMode
 from .book import Book
 from .rules import Rule, detail_by, read_by, rule_of
 from .storage import address
@@ -21,7 +21,7 @@ _CONTAINERS = (list, tuple, dict)
 _ONLY_TENSORS = (Tensor,)
 
 
-class DataflowTracer(TorchFunctionMode):
+class DataflowTracer(PassMode):
     """Records into `book`. `on_write(tensor)` is told before an op that may write to a tensor from outside the pass."""
 
     def __init__(self, book: Book, on_write: Callable[[Tensor], None]) -> None:

@@ -78,7 +78,7 @@ class _Watch:
         finally:
             stack.pop()
             if self._tracer is not None and not stack and stack is not self._book.home:
-                self._tracer.__exit__(None, None, None)  # type: ignore[no-untyped-call]
+                self._tracer.__exit__(None, None, None)
         return own if own is not output else None
 
     def _known(self, value: Any) -> Leaf | None:

@@ -12,7 +12,7 @@ from torch import nn
 
 from nf_widget.errors import TopologyError
 from nf_widget.records import Edge, Selection, Trace
-from nf_widget.running import borrowed
+from nf_widget.running import borrowed, interruptible
 from nf_widget.topology.runtime import runtime_edges
 from nf_widget.topology.strategy import Setting
 
@@ -30,7 +30,8 @@ def symbolic_edges(
     cut = Cut.of(model, trace, selection)
     try:
         with borrowed(model, setting.conditions):
-            forward = trace_symbolically(model, trace, cut, setting.inputs)
+            with interruptible():
+                forward = trace_symbolically(model, trace, cut, setting.inputs)
             symbolic = read(model, trace, selection, cut, forward)
     except Exception as error:
         raise _failed(trace, _reason(error)) from error

@@ -11,9 +11,9 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.overrides import TorchFunctionMode
 
 from nf_widget.records import CallId, Evidence, Op, OpId, OpKind, TensorSpec, Trace
+from nf_widget.running import PassMode
 
 from .aliases import Value
 
@@ -111,7 +111,7 @@ def sources(read: Iterable[Value]) -> tuple[OpId, ...]:
     return tuple(sorted({op for value in read for op in value.sources()}))
 
 
-class _Overheard(TorchFunctionMode):
+class _Overheard(PassMode):
     """Notes which function an operator turns into, and does not run it."""
 
     def __init__(self) -> None:

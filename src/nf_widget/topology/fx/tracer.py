@@ -18,13 +18,13 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 from torch.fx import Node, Proxy, Tracer
-from torch.overrides import TorchFunctionMode
 
 from nf_widget.errors import TopologyError
 from nf_widget.functions import DIVIDES, METADATA, PROPERTIES, name_of
 from nf_widget.inputs import Inputs
 from nf_widget.nested import given, leaves_of, reachable_of, replace, replace_of, working_copy
 from nf_widget.records import CallId, Trace
+from nf_widget.running import PassMode
 
 from .cut import Cut
 from .symbol import Symbol
@@ -251,7 +251,7 @@ def _mark() -> None:
     """What nodes that mark the start and end of a call seem to run."""
 
 
-class _Constants(TorchFunctionMode):
+class _Constants(PassMode):
     """Tensors that are no symbols, until something symbolic is written to them: from then on they are."""
 
     def __init__(self, tracer: _Tracer) -> None:
