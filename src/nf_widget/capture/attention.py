@@ -18,10 +18,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
-from torch.overrides import TorchFunctionMode
 from torch.utils.weak import WeakTensorKeyDictionary
 
-from nf_widget.running import hooked
+from nf_widget.running import PassMode, hooked
 
 from ..records import Nothing
 from .flex import NAME as FLEX
@@ -70,7 +69,7 @@ class _Flowing:
     flipped: bool
 
 
-class AttentionTracer(TorchFunctionMode):
+class AttentionTracer(PassMode):
     """`aside()` surrounds our own arithmetic, `finished()` runs when a look has been served."""
 
     def __init__(
