@@ -389,7 +389,10 @@ describe("the crosshair", () => {
     const enc = overview.stages.enc!.map((summary) => ({ ...summary, reference: 0 }));
     kernel.put("overview", { ...overview, stages: { ...overview.stages, enc } });
     await settle();
-    const [here, there] = wanted().filter(({ stage, reference }) => stage === "enc" && reference === null);
+    const [here, there] = wanted().filter(
+      ({ stage, reference, channel: item, size }) =>
+        stage === "enc" && reference === null && item === channel(panel) && size === null,
+    );
     expect([here!.frame, there!.frame]).toEqual([1, 0]);
     expect(wanted().some(({ stage, reference, frame }) => stage === "enc" && reference === 0 && frame === 1)).toBe(
       true,
