@@ -7,6 +7,7 @@ import { createImagePool } from "../draw/images";
 import { drawOverlay, LINE, photoAtPath } from "../draw/overlay";
 import { attentionScope } from "./attention";
 import { type Classes, className, classesText, classList } from "./classes";
+import { composite } from "./composite";
 import type { Leaf } from "./detail";
 import type { Lens, MapsLens, TokensLens, VectorLens, VolumeLens } from "./lens";
 import { mapsGrid, mapsScope } from "./maps";
@@ -18,6 +19,8 @@ import { vectorScope } from "./vector";
 import { type CutPlace, cutChooser, firstCut, volumeGrid, volumeScope } from "./volume";
 import { grouped, plural } from "./words";
 
+/** As many channels as a picture has colours are better seen one by one. */
+const COMPONENTS_FROM = 5;
 /** Width of a mask or of boxes, CSS px, and how many of them are named below. */
 const [OVERLAY, LINES] = [240, 12];
 
@@ -72,7 +75,9 @@ function lookAtMaps(leaf: Leaf, lens: MapsLens, stage: StageInfo, end: AbortSign
   const source = { leaf, lens, stage, ...pickedIn(leaf, lens.order[0] ?? 0) };
   const one = section("scope-of", ...(lens.attention ? attentionScope : mapsScope)(source, end));
   // The only map is the one that is large.
-  return lens.count > 1 ? [section("items", itemsHeading(leaf, end), mapsGrid(source, end)), one] : [one];
+  if (lens.count <= 1) return [one];
+  const items = section("items", itemsHeading(leaf, end), mapsGrid(source, end));
+  return lens.attention || lens.count < COMPONENTS_FROM ? [items, one] : [items, one, composite(leaf, lens.size, end)];
 }
 
 function lookAtVolume(leaf: Leaf, lens: VolumeLens, stage: StageInfo, end: AbortSignal): Child[] {
@@ -106,7 +111,11 @@ function lookAtTokens(leaf: Leaf, lens: TokensLens, stage: StageInfo, end: Abort
     end,
   );
   const show = html("div.nf-i-cut", {}, chooser("What is shown large", choices, mode, choose, end));
-  return [section("items", itemsHeading(leaf, end), tokensGrid(source, end)), section("scope-of", show, body)];
+  return [
+    section("items", itemsHeading(leaf, end), tokensGrid(source, end)),
+    section("scope-of", show, body),
+    composite(leaf, lens.grid, end),
+  ];
 }
 
 function lookAtVector(leaf: Leaf, lens: VectorLens, stage: StageInfo, end: AbortSignal): Child[] {

@@ -86,7 +86,10 @@ const value = (panel: Element): number => Number(text(panel, ".nf-i-value").repl
 const press = (target: Element, key: string): boolean =>
   target.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
 const wanted = (): readonly TileRequest[] =>
-  kernel.written.filter(([name]) => name === "wanted").flatMap(([, said]) => (said as Wanted).tiles);
+  kernel.written
+    .filter(([name]) => name === "wanted")
+    .flatMap(([, said]) => (said as Wanted).tiles)
+    .filter(({ leaf }) => leaf !== "pca");
 /** The indices of the expression. */
 const index = (panel: Element): number[] => JSON.parse(text(panel, ".nf-i-expression").replace(/^.*\)(?=\[)/, ""));
 const choose = (panel: Element, label: string, at: number): void => {

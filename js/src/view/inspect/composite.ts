@@ -1,0 +1,50 @@
+/** The three directions in which the channels of maps vary most, as red, green and blue. */
+import { watch } from "../../state";
+import { type Bitmap, putBitmap } from "../canvas";
+import { html } from "../dom";
+import { known, type Leaf, request, within } from "./detail";
+import { boxOf } from "./plate";
+import type { Slice } from "./slice";
+
+/** CSS px of the longer side; values along it. */
+const [SIDE, MOST] = [160, 320];
+const COLOURS = [0, 1, 2] as const;
+
+/** Each component from its least to its greatest value. */
+function bitmapOf(slices: readonly Slice[]): Bitmap {
+  const { rows, columns } = slices[0]!;
+  const rgba = new Uint8ClampedArray(rows * columns * 4).fill(255);
+  slices.forEach(({ values }, k) => {
+    let [low, high] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+    for (const value of values) [low, high] = [Math.min(low, value), Math.max(high, value)];
+    values.forEach((value, i) => {
+      rgba[i * 4 + k] = ((value - low) / (high - low || 1)) * 255;
+    });
+  });
+  return { width: columns, height: rows, rgba };
+}
+
+/** Hidden until the kernel has sent them. */
+export function composite(leaf: Leaf, size: readonly [number, number], end: AbortSignal): HTMLElement {
+  const { context } = leaf;
+  const components = { ...leaf, name: `${leaf.name} pca`.trim() };
+  const canvas = html("canvas", { role: "img", "aria-label": "Principal components of the channels" });
+  const heading = html(
+    "h4.nf-i-heading",
+    {},
+    html("b", {}, "Components"),
+    html("span", {}, "the first three, as red, green and blue"),
+  );
+  const whole = html("section.nf-i-section nf-i-composite", {}, heading, canvas);
+  const claim = context.interest.claim(end);
+  const [width, height] = boxOf(size, SIDE);
+  watch(end, () => {
+    const wanted = COLOURS.map((channel) => request(components, { channel, size: within(size, MOST) }));
+    claim.want(wanted);
+    const slices = wanted.flatMap((each) => known(components, each, size) ?? []);
+    // The former picture stays while the next one is on its way.
+    if (slices.length === COLOURS.length) putBitmap(canvas, bitmapOf(slices), width, height);
+    whole.hidden = canvas.style.width === "";
+  });
+  return whole;
+}
