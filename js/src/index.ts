@@ -52,12 +52,14 @@ function connect(model: Model, end: AbortSignal): Shared {
   return { widget, interest };
 }
 
-/** Jupyter marks the views of a model whose kernel has gone, or was never there. */
+/**
+ * Jupyter marks the views of a model that has no kernel. When it loses one it tells the model, which never gets it back;
+ * the mark is then not to be relied on, because anywidget takes the view's own listeners away.
+ */
 function followKernel(model: Model, el: HTMLElement, widget: WidgetState, end: AbortSignal): void {
-  const look = (): void => widget.connected(!el.classList.contains("jupyter-widgets-disconnected"));
-  look();
-  model.on("comm_live_update", look);
-  atEnd(end, () => model.off("comm_live_update", look));
+  if (el.classList.contains("jupyter-widgets-disconnected")) widget.disconnect();
+  model.on("comm_live_update", widget.disconnect);
+  atEnd(end, () => model.off("comm_live_update", widget.disconnect));
 }
 
 export default () => {

@@ -51,8 +51,8 @@ export interface WidgetState extends Signals {
   readonly problem: ReadonlySignal<string>;
   /** False where the host knows that no kernel will answer; read in an effect, it is followed. */
   readonly kernel: boolean;
-  /** The host has the widget's kernel, or has lost it. */
-  connected(is: boolean): void;
+  /** The host has lost the widget's kernel. */
+  disconnect(): void;
   /** `status.beat` of the last error that the reader has put aside. */
   readonly dismissed: Signal<number>;
   /** Writes a trait; the signal follows through the model's change event. */
@@ -117,15 +117,15 @@ export function createWidgetState(model: Model, end: AbortSignal): WidgetState {
   return {
     ...(signals as unknown as Omit<
       WidgetState,
-      "history" | "problem" | "kernel" | "connected" | "dismissed" | "write"
+      "history" | "problem" | "kernel" | "disconnect" | "dismissed" | "write"
     >),
     history: historyOf(signals.overview as Signal<Overview | null>, end),
     problem: computed(() => Object.values(problems.value)[0] ?? ""),
     get kernel() {
       return live.value;
     },
-    connected(is) {
-      live.value = is && model.kernel !== false;
+    disconnect() {
+      live.value = false;
     },
     dismissed: signal(Number.NaN),
     write(name, value) {

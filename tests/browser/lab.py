@@ -122,7 +122,7 @@ class Lab(Host):
 
     def kernel_problems(self) -> list[str]:
         found: list[str] = self.page.evaluate("() => window.nfKernelProblems ?? []")
-        return [plain(problem) for problem in found]
+        return [plain(problem) for problem in found if not any(known in problem for known in self.its_own)]
 
     def cells_with(self, text: str) -> list[int]:
         """Which code cells hold this text."""
