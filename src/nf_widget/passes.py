@@ -21,7 +21,7 @@ from .capture.phases import WORD as PHASE
 from .capture.phases import phase_named, with_phases
 from .capture.reducers import Reduction, is_small, reduce
 from .capture.run import Pass, Plan, Tap
-from .capture.values import spec_of
+from .capture.values import physical, spec_of
 from .capture.weights import Weights
 from .colours import colour_range
 from .errors import StageError
@@ -296,7 +296,9 @@ def _tap(wish: Wish, taker: _Taker, trace: Trace) -> Tap:
     if wish.stage.call is None:
         raise StageError(f"{wish.stage.id} is no module call.")
     call = trace.calls[wish.stage.call]
-    return Tap(call.path, call.index, lambda output: taker.take(wish, reachable(output)))
+    return Tap(
+        call.path, call.index, lambda output: taker.take(wish, [(at, physical(t)) for at, t in reachable(output)])
+    )
 
 
 def _looking(wishes: Sequence[Wish], taker: _Taker, recorded: Recorded) -> Looking | None:

@@ -242,6 +242,27 @@ def test_tensors_that_keep_their_values_in_others(untouched: Untouched) -> None:
     assert found.ok, found
 
 
+def test_a_stage_inside_of_vmap(untouched: Untouched) -> None:
+    model, x = two(lambda m, x: m.b(torch.func.vmap(m.a)(x))), torch.randn(3, 4)
+    with untouched(model, (x,)):
+        flow = trace(model, x, layers=["a", "b"])
+        assert torch.equal(flow.activation("a"), model.a(x))
+        assert flow.summary("a").spec.shape == (3, 4)
+        found = flow.verify()
+    assert edges(flow) >= AB
+    assert found.ok, found
+
+
+def test_an_error_inside_of_vmap_can_be_shown(untouched: Untouched) -> None:
+    model = two(lambda m, x: m.b(torch.func.vmap(lambda row: m.a(row) @ torch.ones(5, 5))(x)))
+    x = torch.randn(3, 4)
+    with untouched(model, (x,)):
+        flow = trace(model, x, layers=["a"], errors="show")
+    assert flow.trace.failure is not None
+    assert flow.trace.failure.op_name == "matmul"
+    assert ("input", "a") in edges(flow)
+
+
 def test_ragged_tensors(untouched: Untouched) -> None:
     def forward(m: nn.Module, x: Tensor) -> Tensor:
         ragged = torch.nested.as_nested_tensor([x[:1], x], layout=torch.jagged)

@@ -55,6 +55,18 @@ def plainly() -> Iterator[None]:
             yield
 
 
+def physical(tensor: Tensor) -> Tensor:
+    """What a tensor inside of `torch.func.vmap`, `grad` or `jvp` stands for, and what outlives it. All samples of a
+    `vmap` lie along a leading axis."""
+    functorch = torch._C._functorch
+    while functorch.is_functorch_wrapped_tensor(tensor):
+        axis = functorch.maybe_get_bdim(tensor)
+        tensor = functorch.get_unwrapped(tensor)
+        if axis >= 0:
+            tensor = tensor.movedim(axis, 0)
+    return tensor
+
+
 def spec_of(tensor: Tensor) -> TensorSpec:
     """A nested tensor has the shape `(samples,)`: its other dimensions have no one size."""
     shape = (int(tensor.size(0)),) if tensor.is_nested else tuple(map(int, tensor.shape))
