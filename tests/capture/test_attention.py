@@ -18,7 +18,7 @@ from torch.nn.attention.bias import causal_lower_right, causal_upper_left
 from allocations import Allocations
 from nf_widget import PathWarning, trace
 from nf_widget.capture.heads import cut_weights, kept_copy, summarise, whole_weights
-from nf_widget.capture.weights import SAFE, given_to_product, laid_out
+from nf_widget.capture.weights import SAFE, given_to_product, laid_out, product
 from nf_widget.records import FeatureMaps, Nothing, Request
 
 B, H, Q, D = 2, 4, 6, 8
@@ -374,6 +374,30 @@ def test_pooling_chunk_by_chunk_says_what_the_whole_says(causal):
     assert (swept.statistics.low, swept.statistics.high) == pytest.approx(tuple(robust), rel=3e-3)
     assert swept.histogram.counts.sum() == pytest.approx(whole.histogram.counts.sum(), rel=1e-3)
     assert swept.scale == pytest.approx(whole.scale)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_of_very_many_weights_evenly_spaced_queries_are_looked_at(causal, monkeypatch):
+    monkeypatch.setattr("nf_widget.capture.heads._LOOKED", 1 << 13)
+    q, k = randn(1, 2, 400, 8) * 2, randn(1, 2, 96, 8, seed=1)
+    summary = summarise(given_to_product(q, k, k, is_causal=causal, batch=1), leaf="attention", whole=0)
+    assert "every 9th query" in summary.axes.reason
+    seen = torch.from_numpy(reference(q, k, causal=0 if causal else None))[0, :, 4::9]
+    shape = summary.picture.values.shape[1:]
+    close(torch.from_numpy(summary.picture.values), F.adaptive_avg_pool2d(seen, shape).numpy())
+    assert summary.statistics.count == 2 * 400 * 96
+    assert summary.statistics.mean == pytest.approx(seen.mean().item(), rel=1e-4)
+    assert summary.statistics.zeros == pytest.approx((seen == 0).double().mean().item(), abs=1e-3)
+    assert summary.histogram.counts.sum() == pytest.approx(2 * 400 * 96, rel=1e-3)
+
+
+@pytest.mark.parametrize("step", [1, 3, 7])
+@pytest.mark.parametrize("causal", [None, 0, -3, 5])
+def test_every_nth_query_has_the_weights_that_it_has_among_all(step, causal):
+    q, k = randn(20, 8), randn(17, 8, seed=1)
+    mask = torch.rand(20, 17, generator=torch.Generator().manual_seed(2)) < 0.8
+    head = product(q, k, [mask], causal=causal, scale=0.3, safe=SAFE)
+    assert torch.allclose(head.rows(2, 20, step), head.rows(0, 20)[2::step], atol=1e-6, equal_nan=True)
 
 
 def test_rows_without_numbers_are_counted_and_left_out():

@@ -47,9 +47,9 @@ class Flexible:
         query, key = (plane_at(tensor, place, self.layout.lead) for tensor in (self.query, self.key))
         keys = key.to(wide(key.dtype))
 
-        def rows(start: int, stop: int) -> Tensor:
-            scores = (query[start:stop].to(keys.dtype) @ keys.T) * self.scale
-            return self._weights(scores, place, start)
+        def rows(start: int, stop: int, step: int = 1) -> Tensor:
+            scores = (query[start:stop:step].to(keys.dtype) @ keys.T) * self.scale
+            return self._weights(scores, place, range(start, stop, step))
 
         return Head(len(query), len(keys), rows)
 
@@ -59,15 +59,15 @@ class Flexible:
         )
         return replace(self, query=move(self.query), key=move(self.key), changed_by=changed, shown_by=shown)
 
-    def _weights(self, scores: Tensor, place: Sequence[int], start: int) -> Tensor:
-        """Of `[query, key]` scores whose first query is `start`."""
+    def _weights(self, scores: Tensor, place: Sequence[int], queries: range) -> Tensor:
+        """Of `[query, key]` scores of these queries."""
         # Where the functions index other tensors by position, torch must see that as an op.
         from torch._dynamo._trace_wrapped_higher_order_op import TransformGetItemToIndex  # noqa: PLC0415
         from torch.nn.attention.flex_attention import _vmap_for_bhqkv  # noqa: PLC0415
 
-        count, keys = scores.shape
         at = [torch.tensor([index], device=scores.device) for index in place]
-        at += [torch.arange(start, start + count, device=scores.device), torch.arange(keys, device=scores.device)]
+        numbers = (queries, range(scores.shape[1]))
+        at += [torch.arange(some.start, some.stop, some.step, device=scores.device) for some in numbers]
         change = _vmap_for_bhqkv(self.change, prefix=(0,), suffix=(None,) * len(self.changed_by))
         show = _vmap_for_bhqkv(self.show, prefix=(), suffix=(None,) * len(self.shown_by))
         with TransformGetItemToIndex():

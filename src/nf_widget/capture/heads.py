@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
-from torch.nn.functional import adaptive_avg_pool1d
+from torch.nn.functional import adaptive_avg_pool1d, adaptive_avg_pool2d
 
 from ..records import Axes, Histogram, Nothing, Request, Statistics, Summary, Tile
 from .detail import RefusedError, bounds, chosen, tile_of
@@ -23,8 +23,9 @@ from .weights import Head, Weights
 # Weights of one sample up to here are made at once, 32 MB; of more, so many at a time.
 _WHOLE = 1 << 23
 _LIMIT = 1 << 19
-# Of more weights than this, evenly spaced queries make the histogram and the percentiles.
-_COUNTED = 1 << 24
+# Of more weights than `_WHOLE`, evenly spaced queries stand for all: about so many weights of them, as many as fit
+# `_LIMIT` for a head at most, and one for each row of its map at least.
+_LOOKED = 1 << 21
 # Pooled maps are no larger than this along an edge.
 _EDGE = 40
 # Weights are counted by the upper bits of their float32 pattern: bins of 0.05 % of a weight, whatever its size.
@@ -36,13 +37,14 @@ FAULTS = (RuntimeError, TypeError, ValueError, NotImplementedError, AttributeErr
 
 
 def summarise(weights: Weights, *, leaf: str, sample: int = 0, whole: int = _WHOLE) -> Summary:
-    """One sample: a map for each head. Up to `whole` weights are looked at together, more of them chunk by chunk."""
+    """One sample: a map for each head. Up to `whole` weights are all looked at, of more a part that says so: reading
+    all would take several times as long as the attention itself."""
     spec, layout = weights.spec, weights.layout
     with plainly():
         try:
             first = weights.head(sample, 0)
             if layout.items * first.queries * first.keys > whole:
-                return _swept(weights, leaf, sample)
+                return _sampled(weights, leaf, sample)
             heads = [head_rows(weights.head(sample, item)) for item in range(layout.items)]
             axes = Axes(("head", "query", "key"), "attention", "")
             found = reduce(torch.stack(heads), axes, leaf=leaf)
@@ -118,46 +120,44 @@ def _scaled(summary: Summary) -> Summary:
     return replace(summary, scale=(0.0, high))
 
 
-def _swept(weights: Weights, leaf: str, sample: int) -> Summary:
+def _sampled(weights: Weights, leaf: str, sample: int) -> Summary:
     layout = weights.layout
     first = weights.head(sample, 0)
     size = (first.queries, first.keys)
-    every = -(-layout.items * size[0] * size[1] // _COUNTED)
-    tally = _Tally(every)
-    whole = (0, 0, *size)
-    maps = [_pooled(weights.head(sample, item), whole, fit(size, _EDGE), tally) for item in range(layout.items)]
+    shape = fit(size, _EDGE)
+    most = min(_LIMIT, _LOOKED // layout.items) // size[1]
+    step = size[0] // min(size[0], max(shape[0], most))
+    tally = _Tally()
+    maps = []
+    for item in range(layout.items):
+        rows = weights.head(sample, item).rows(step // 2, size[0], step)
+        tally.add(rows)
+        maps.append(adaptive_avg_pool2d(rows.unsqueeze(0), shape)[0])
     picture = feature_maps(torch.stack(maps), range(layout.items), limit=_LIMIT)
     picture = replace(picture, size=size, pooled=True)
-    stats, histogram = tally.statistics()
-    return _scaled(Summary(leaf, weights.spec, layout.axes, picture, stats, histogram, None))
+    stats, histogram = tally.statistics(layout.items * size[0] * size[1])
+    axes = layout.axes
+    if step > 1:
+        axes = replace(axes, reason=f"{axes.reason}; map and numbers: about, from every {step}th query")
+    return _scaled(Summary(leaf, weights.spec, axes, picture, stats, histogram, None))
 
 
-def _pooled(
-    head: Head, region: tuple[int, int, int, int], shape: tuple[int, int], tally: _Tally | None = None
-) -> Tensor:
-    """Area means of a region. `tally` sees each of its rows once."""
+def _pooled(head: Head, region: tuple[int, int, int, int], shape: tuple[int, int]) -> Tensor:
+    """Area means of a region."""
     top, left, bottom, right = region
     height = bottom - top
     bands = [(top + i * height // shape[0], top - (-(i + 1) * height // shape[0])) for i in range(shape[0])]
     means = []
-    # Neighbouring bands share a row where the height does not divide.
-    for (start, stop), (after, _) in zip(bands, [*bands[1:], (bottom, bottom)], strict=True):
-        total: Tensor | None = None
-        for first, rows in _chunks(head, start, stop):
-            part = rows[:, left:right].sum(0)
-            total = part if total is None else total + part
-            if tally is not None and first < after:
-                tally.add(rows[: after - first], first)
-        assert total is not None  # noqa: S101 - a band has at least one row
+    for start, stop in bands:
+        total = torch.stack([rows[:, left:right].sum(0) for _, rows in _chunks(head, start, stop)]).sum(0)
         means.append(adaptive_avg_pool1d((total / (stop - start)).unsqueeze(0), shape[1])[0])
     return torch.stack(means)
 
 
 @dataclass(slots=True)
 class _Tally:
-    """Statistics of weights that come a few at a time. Of `every` so many queries one is counted by its weights."""
+    """Statistics of weights that come a few at a time."""
 
-    every: int
     count: int = 0
     nan: int = 0
     zeros: int = 0
@@ -167,8 +167,8 @@ class _Tally:
     high: float = -math.inf
     codes: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(_CODES, np.int64))
 
-    def add(self, rows: Tensor, first: int) -> None:
-        """`rows: [query, key]`, of which the first is query `first`."""
+    def add(self, rows: Tensor) -> None:
+        """`rows: [query, key]`"""
         low, high = rows.aminmax()
         sums = torch.stack([rows.sum(), torch.linalg.vector_norm(rows), low, high]).tolist()
         if any(map(math.isnan, sums)):
@@ -176,38 +176,38 @@ class _Tally:
             self.nan += int((~good).sum()) * rows.shape[1]
             rows = rows[good]
             if len(rows):
-                self.add(rows, first)
+                self.add(rows)
             return
         self.count += rows.numel()
         self.zeros += rows.numel() - int(rows.count_nonzero())
         self.total, self.squares = self.total + sums[0], self.squares + sums[1] ** 2
         self.low, self.high = min(self.low, sums[2]), max(self.high, sums[3])
-        sampled = rows[-first % self.every :: self.every]
-        if len(sampled):
-            codes = sampled.to(torch.float32).flatten().view(torch.int32) >> _SHIFT
-            self.codes += torch.bincount(codes.clamp_(0, _CODES - 1), minlength=_CODES).cpu().numpy()
+        codes = rows.to(torch.float32).flatten().view(torch.int32) >> _SHIFT
+        self.codes += torch.bincount(codes.clamp_(0, _CODES - 1), minlength=_CODES).cpu().numpy()
 
-    def statistics(self) -> tuple[Statistics, Histogram | None]:
+    def statistics(self, whole: int) -> tuple[Statistics, Histogram | None]:
+        """As of `whole` weights, for which those that were added stand."""
         size = self.count + self.nan
+        nan = round(self.nan * whole / size)
         if not self.count:
-            return Statistics(size, *(math.nan,) * 4, 0.0, 0.0, self.nan, 0, math.nan, math.nan), None
+            return Statistics(whole, *(math.nan,) * 4, 0.0, 0.0, nan, 0, math.nan, math.nan), None
         mean = self.total / self.count
         std = math.sqrt(max(0.0, self.squares / self.count - mean**2))
         quantile = self._quantiles()
         stats = Statistics(
-            count=size,
+            count=whole,
             minimum=self.low,
             maximum=self.high,
             mean=mean,
             std=std,
             zeros=self.zeros / size,
             negatives=0.0,
-            nan=self.nan,
+            nan=nan,
             inf=0,
             low=quantile(_LOW),
             high=quantile(_HIGH),
         )
-        return stats, self._histogram()
+        return stats, self._histogram(whole - nan)
 
     def _values(self) -> npt.NDArray[np.float64]:
         """The middle of each code's weights."""
@@ -225,10 +225,10 @@ class _Tally:
 
         return quantile
 
-    def _histogram(self) -> Histogram:
+    def _histogram(self, whole: int) -> Histogram:
         low, high = self.low, self.high
         if high == low:
             low, high = low - 0.5, high + 0.5
-        share = self.count / max(1, int(self.codes.sum()))
+        share = whole / max(1, int(self.codes.sum()))
         counts, _ = np.histogram(self._values(), BINS, (low, high), weights=self.codes * share)
         return Histogram(low, high, np.minimum(np.rint(counts), np.iinfo(np.int32).max).astype(np.int32))

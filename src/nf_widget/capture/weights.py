@@ -20,13 +20,19 @@ _UNSEEN = -math.inf
 Move = Callable[[Tensor], Tensor]
 
 
+class Rows(Protocol):
+    """The weights of every `step`th query from `start` on, before `stop`: `[query, key]`, float32 or float64."""
+
+    def __call__(self, start: int, stop: int, step: int = 1) -> Tensor: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The weights of one head for one sample. `rows(start, stop)`: `[stop - start, keys]`, float32 or float64."""
+    """The weights of one head for one sample."""
 
     queries: int
     keys: int
-    rows: Callable[[int, int], Tensor]
+    rows: Rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +139,11 @@ class Made:
 
     def head(self, sample: int, item: int) -> Head:
         plane = self.values[self.layout.index(sample, item)]
-        return Head(plane.shape[0], plane.shape[1], lambda start, stop: plane[start:stop].to(wide(plane.dtype)))
+
+        def rows(start: int, stop: int, step: int = 1) -> Tensor:
+            return plane[start:stop:step].to(wide(plane.dtype))
+
+        return Head(plane.shape[0], plane.shape[1], rows)
 
     def moved(self, move: Move) -> Weights:
         return Made(move(self.values), self.layout)
@@ -224,18 +234,18 @@ def product(
     keys = key.to(dtype)
     masked = bool(masks) or (causal is not None and causal < 0)
 
-    def rows(start: int, stop: int) -> Tensor:
+    def rows(start: int, stop: int, step: int = 1) -> Tensor:
         # Keys after the last one that any of these queries sees need no work.
         seen = len(keys) if causal is None else min(len(keys), max(0, stop + causal))
-        logits = (query[start:stop].to(dtype) * scale) @ keys[:seen].T
+        logits = (query[start:stop:step].to(dtype) * scale) @ keys[:seen].T
         for mask in masks:
-            part = (mask if mask.shape[0] == 1 else mask[start:stop])[:, :seen]
+            part = (mask if mask.shape[0] == 1 else mask[start:stop:step])[:, :seen]
             if part.dtype == torch.bool:
                 logits.masked_fill_(part if hides else ~part, _UNSEEN)
             else:
                 logits.add_(part)
         if causal is not None:
-            _hide_later(logits, start + causal)
+            _hide_later(logits, start + causal, step)
         blind = (logits.amax(1, keepdim=True) == _UNSEEN) if safe and masked and seen else None
         weights = logits.softmax(1)
         weights = weights if blind is None else weights.masked_fill_(blind, 0)
@@ -244,12 +254,12 @@ def product(
     return Head(len(query), len(keys), rows)
 
 
-def _hide_later(logits: Tensor, last: int) -> None:
-    """Query i of `[query, key]` sees the keys up to `last` + i."""
+def _hide_later(logits: Tensor, last: int, step: int) -> None:
+    """Query i of `[query, key]` sees the keys up to `last` + i * `step`."""
     first = min(max(0, last + 1), logits.shape[1])
     later = logits[:, first:]
     places = torch.arange(first, logits.shape[1], device=logits.device)
-    seen = torch.arange(last, last + len(logits), device=logits.device)
+    seen = last + step * torch.arange(len(logits), device=logits.device)
     later.masked_fill_(places > seen[:, None], _UNSEEN)
 
 
