@@ -238,3 +238,12 @@ def test_the_slider_grows_with_a_generator_and_ends_with_it(model: Branching, x:
     promised.frame = 60
     assert (promised.frame_count, promised.frame, promised.overview["frame"]) == (4, 3, 3)
     promised.close()
+
+
+def test_other_options_do_not_try_a_frame_again_that_raised(model: Branching, x: torch.Tensor) -> None:
+    widget = FlowWidget(model, frames=[x, x + 1000])
+    widget.frame = 1
+    beat = widget.status["beat"]
+    widget.options = {**widget.options, "theme": "dark"}
+    assert (widget.status["state"], widget.status["beat"]) == ("stale", beat)
+    widget.close()

@@ -6,6 +6,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -33,6 +34,17 @@ _SAVED = (
     "expanded", "wanted", "thumbnails", "options", "status",
 )  # fmt: skip
 _LOG = logging.getLogger("nf_widget")
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """What pictures are of, and what in them is held as it was first shown."""
+
+    frame: int
+    sample: int
+    reference: int | None
+    channels: bool
+    colours: bool
 
 
 class FlowWidget(SyncedState):
@@ -90,7 +102,7 @@ class FlowWidget(SyncedState):
         """
         flow, sample = self.flow, self.sample
         shown = export.chosen_frames(frames, shown=self.frame, count=self.frame_count)
-        overviews = [self._overview(frame, sample) for frame in shown]
+        overviews = [self._overview(frame, sample, self.reference) for frame in shown]
         tiles = [tile for frame in shown for stage in detail for tile in every_plane(flow, stage, frame, sample)]
         flow.overview(self.frame, sample)
         state = {name: getattr(self, name) for name in _SAVED} | {"overview": overviews[shown.index(self.frame)]}
@@ -127,8 +139,8 @@ class FlowWidget(SyncedState):
         self._idle = Idle(flow)
         self._main = MainThread()
         sample = min(flow.options.sample, flow.sample_count - 1)
-        # What the pictures are of (frame, sample, reference); None where they must be made anew.
-        self._shown: tuple[int, int, int | None] | None = (0, sample, None)
+        # What the pictures are of; None where they must be made anew.
+        self._shown: _Place | None = _Place(0, sample, None, channels=True, colours=True)
         super().__init__(
             _esm=script.read_text(encoding="utf-8"),
             _css=styles.read_text(encoding="utf-8"),
@@ -213,34 +225,40 @@ class FlowWidget(SyncedState):
         else:
             self._later(self._serve_place)
 
-    def _on_options(self, change: Any) -> None:
-        holds = [(o.get("hold_channels", True), o.get("hold_colours", True)) for o in (change["old"], change["new"])]
-        if holds[0] != holds[1] and self._flow is not None:
+    def _on_options(self, _change: Any) -> None:
+        place, shown = self._place(), self._shown
+        if shown is not None and (place.channels, place.colours) != (shown.channels, shown.colours):
             self._hold()
-            self._shown = None
             self._ask_for_place()
 
     def _on_budget(self, _change: Any) -> None:
         self._shown = None
         self._ask_for_place()
 
-    def _hold(self) -> None:
+    def _place(self) -> _Place:
+        options, reference = self.options, self.reference
         # Differences are those of the same channels.
-        channels = self.options.get("hold_channels", True) or self.reference is not None
-        self.flow.hold(channels=bool(channels), colours=bool(self.options.get("hold_colours", True)))
+        channels = bool(options.get("hold_channels", True)) or reference is not None
+        colours = bool(options.get("hold_colours", True))
+        return _Place(self.frame, self.sample, reference, channels=channels, colours=colours)
+
+    def _hold(self) -> None:
+        place = self._place()
+        self.flow.hold(channels=place.channels, colours=place.colours)
 
     def _serve_place(self) -> None:
         """The place that is wanted now, whatever was asked for before."""
-        frame, sample, place = self.frame, self.sample, (self.frame, self.sample, self.reference)
+        place = self._place()  # read once: another thread may move meanwhile, and serving that comes here again
         if self._shown == place:
             self._settle()
             return
-        if not self.flow.has_overview(frame, sample):
+        self._hold()
+        if not self.flow.has_overview(place.frame, place.sample):
             self._say("busy", "running the model")
         try:
-            overview = self._overview(frame, sample)
+            overview = self._overview(place.frame, place.sample, place.reference)
         except Exception as error:  # noqa: BLE001
-            self._idle.unfit.add(frame)
+            self._idle.unfit.add(place.frame)
             self._say_error(error, state="stale")
             self._follow_count()
             return
@@ -253,8 +271,8 @@ class FlowWidget(SyncedState):
         self._say("idle")
         self._when_idle(self._prefetch)
 
-    def _overview(self, frame: int, sample: int) -> protocol.Message:
-        flow, reference = self.flow, self.reference
+    def _overview(self, frame: int, sample: int, reference: int | None) -> protocol.Message:
+        flow = self.flow
         before = None if reference is None else flow.overview(reference, sample)
         found = flow.overview(frame, sample)
         if before is not None and reference is not None:
@@ -296,7 +314,7 @@ class FlowWidget(SyncedState):
         self._say("busy", "opening stages")
         try:
             self.flow.expand(tuple(self.expanded))
-            overview = self._overview(self.frame, self.sample)
+            overview = self._overview(self.frame, self.sample, self.reference)
         except Exception as error:  # noqa: BLE001
             self._say_error(error)
             return
