@@ -13,8 +13,11 @@ export function sparkline(widget: WidgetState, stage: string, cell: Cell): SVGGE
   const values = [...means.values()];
   const [low, high] = [Math.min(...values), Math.max(...values)];
   const last = Math.max(1, widget.frame_count.value - 1);
-  const place = (frame: number, mean: number): string =>
-    `${(x + (frame / last) * width).toFixed(1)} ${(y + (high > low ? (high - mean) / (high - low) : 0.5) * height).toFixed(1)}`;
+  const across = (frame: number): number => x + (frame / last) * width;
+  const down = (mean: number): number => y + (high > low ? (high - mean) / (high - low) : 0.5) * height;
+  const place = (frame: number, mean: number): string => `${across(frame).toFixed(1)} ${down(mean).toFixed(1)}`;
+  // Thousands of frames make no more points than there are pixels.
+  const points = new Map(seen.map(([frame, mean]) => [Math.round(across(frame)), place(frame, mean)]));
   const shown = widget.overview.value?.frame ?? 0;
   const here = means.get(shown);
   const words = `Mean in the ${seen.length} frames seen: ${brief(low)} to ${brief(high)}; click to go there`;
@@ -23,7 +26,7 @@ export function sparkline(widget: WidgetState, stage: string, cell: Cell): SVGGE
     { "data-last": last },
     svg("title", {}, words),
     svg("rect.nf-hit", { x, y: y - 2, width, height: height + 4 }),
-    svg("path", { d: `M${seen.map(([frame, mean]) => place(frame, mean)).join("L")}` }),
+    svg("path", { d: `M${[...points.values()].join("L")}` }),
     here !== undefined && svg("path.nf-spark-here", { d: `M${place(shown, here)}h0` }),
   );
 }
