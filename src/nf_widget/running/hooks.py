@@ -10,16 +10,15 @@ from typing import Any
 
 import torch
 from torch import nn
-from torch.nn.modules.module import (
-    _global_forward_hooks_with_kwargs,
-    register_module_forward_hook,
-    register_module_forward_pre_hook,
-)
+from torch.nn.modules import module as torch_module
+from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 from torch.utils.hooks import RemovableHandle
 
 Enter = Callable[[str, nn.Module, tuple[Any, ...], dict[str, Any]], None]
 Leave = Callable[[str, nn.Module, tuple[Any, ...], dict[str, Any], Any], Any]
 
+# Which global hooks are given keywords: none before torch 2.6.
+_GIVEN_KEYWORDS: dict[int, bool] | None = getattr(torch_module, "_global_forward_hooks_with_kwargs", None)
 _TABLES = (
     "_forward_pre_hooks",
     "_forward_pre_hooks_with_kwargs",
@@ -57,12 +56,12 @@ def hooked(modules: Iterable[tuple[str, nn.Module]], enter: Enter, leave: Leave)
         if scripted:
             before = register_module_forward_pre_hook(partial(_enter_scripted, scripted, enter))
             stack.callback(before.remove)
-            after = register_module_forward_hook(
-                partial(_leave_scripted, scripted, leave), with_kwargs=True, always_call=True
-            )
+            after = register_module_forward_hook(partial(_leave_scripted, scripted, leave), always_call=True)
             stack.callback(after.remove)
-            # The handle leaves this entry behind.
-            stack.callback(_global_forward_hooks_with_kwargs.pop, after.id, None)
+            if _GIVEN_KEYWORDS is not None:
+                _GIVEN_KEYWORDS[after.id] = True
+                # The handle would leave this entry behind.
+                stack.callback(_GIVEN_KEYWORDS.pop, after.id, None)
         yield
 
 
@@ -80,6 +79,6 @@ def _enter_scripted(scripted: dict[nn.Module, str], enter: Enter, module: nn.Mod
 def _leave_scripted(
     scripted: dict[nn.Module, str], leave: Leave, module: nn.Module, args: tuple[Any, ...], *rest: Any
 ) -> Any:
-    # torch leaves the keywords out where it calls a global hook because of an exception.
+    # torch leaves the keywords out before 2.6, and where it calls a global hook because of an exception.
     kwargs, output = rest if len(rest) == 2 else ({}, rest[0])
     return leave(scripted[module], module, args, kwargs, output) if module in scripted else None
