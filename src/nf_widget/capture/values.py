@@ -16,7 +16,18 @@ from ..records import Axes, AxisName, Nothing, TensorSpec
 
 # A sparse sample up to this size is shown like any other.
 DENSE_LIMIT = 1 << 20
-_AUTOCAST = ("cpu", "cuda", "mps", "xpu")
+
+
+def _knows_autocast(device: str) -> bool:
+    """Whether this torch has autocast for such a device: 2.4 has none for "mps"."""
+    try:
+        torch.is_autocast_enabled(device)
+    except RuntimeError:
+        return False
+    return True
+
+
+_AUTOCAST = tuple(filter(_knows_autocast, ("cpu", "cuda", "mps", "xpu")))
 _MKLDNN: torch.layout = torch._mkldnn  # type: ignore[attr-defined]  # noqa: SLF001
 _SINGLE = frozenset(
     {torch.float32, torch.float16, torch.bfloat16, torch.bool, torch.uint8, torch.int8, torch.int16}
