@@ -11,6 +11,8 @@ from .tools import TOOLS
 BEGIN, END = "<!-- benchmarks: begin -->", "<!-- benchmarks: end -->"
 # Milliseconds of a forward: what a person hardly waits for, and what is long beside our calls.
 _MICRO, _LONG = 10.0, 30.0
+_PARTS = ("metadata", "graph", "capture", "trace")
+_HEADS = {"graph": "graph", "trace": "with activations"}
 
 
 def write(results: dict[str, Any], root: Path) -> None:
@@ -45,15 +47,13 @@ One process for each tool and model. Memory is that process's own high-water mar
 
 {tools}
 
-## `trace`, beside other tools
-
 {_table(results)}
 
 ## What `nf_widget` does, in parts
 
-*Metadata*: the pass that finds the graph. *Capture*: the pass for one more frame, all summaries made anew.
-*Trace*: `trace(model, x)` whole. *Memory*: extra bytes at the height of `trace`, over the bytes of the activations that
-are shown (small ones: noise of the allocator).
+*Metadata*: the recorded forward. *Graph*: with the choice of stages and the edges between them. *Capture*: the pass
+for one more frame, all summaries made anew. *Trace*: `trace(model, x)` whole. *Memory*: extra bytes at the height of
+`trace`, over the bytes of the activations that are shown (small ones: noise of the allocator).
 
 {_parts(results)}
 
@@ -64,17 +64,21 @@ are shown (small ones: noise of the allocator).
 
 
 def _table(results: dict[str, Any]) -> str:
-    rows = _by_model(results)
-    names = list(TOOLS)
-    lines = [
-        f"| `trace` / forward | forward | {' | '.join(names)} |",
-        f"|---|---:|{'---:|' * len(names)}",
-    ]
-    for model, found in rows.items():
-        ratios = {tool: row["times"]["trace"]["ratio"] for tool, row in found.items() if "trace" in row["times"]}
-        cells = [_cell(ratios.get(tool), best=min(ratios.values(), default=0)) for tool in names]
+    columns = {
+        "graph": ["nf_widget", "torchview", "torchvista", "torchlens"],
+        "trace": ["nf_widget", "torchlens"],
+    }
+    heads = [f"{_HEADS[figure]}: {tool}" for figure, tools in columns.items() for tool in tools]
+    lines = [f"| model | forward | {' | '.join(heads)} |", f"|---|---:|{'---:|' * len(heads)}"]
+    for model, found in _by_model(results).items():
+        cells = [cell for figure, tools in columns.items() for cell in _cells(found, figure, tools)]
         lines.append(f"| {model} | {_milliseconds(_forward(found))} | {' | '.join(cells)} |")
     return "\n".join(lines)
+
+
+def _cells(found: dict[str, dict[str, Any]], figure: str, tools: list[str]) -> list[str]:
+    ratios = {tool: found[tool]["times"][figure]["ratio"] for tool in tools if figure in found[tool]["times"]}
+    return [_cell(ratios.get(tool), best=min(ratios.values(), default=0)) for tool in tools]
 
 
 def _cell(ratio: float | None, *, best: float) -> str:
@@ -85,16 +89,16 @@ def _cell(ratio: float | None, *, best: float) -> str:
 
 
 def _parts(results: dict[str, Any]) -> str:
-    lines = ["| model | forward | metadata | capture | trace | memory |", "|---|---:|---:|---:|---:|---:|"]
+    lines = ["| model | forward | metadata | graph | capture | trace | memory |", f"|---|{'---:|' * 6}"]
     ours = {row["model"]: row for row in results["rows"] if row["tool"] == "nf_widget"}
     for model, row in ours.items():
-        ratios = [_ratio(row, figure) for figure in ("metadata", "capture", "trace")]
+        ratios = [_ratio(row, figure) for figure in _PARTS]
         extra, shown = row["extra_bytes"], row["shown_bytes"]
         memory = f"{extra / 2**20:.1f} of {shown / 2**20:.1f} MiB" if extra is not None and shown else ""
         lines.append(f"| {model} | {_milliseconds(_forward({'': row}))} | {' | '.join(ratios)} | {memory} |")
     for name, low, high in (("forwards over 30 ms", _LONG, 1e9), ("forwards under 10 ms", 0, _MICRO)):
         some = [row for row in ours.values() if low <= (_forward({"": row}) or -1) <= high]
-        medians = [_median(some, figure) for figure in ("metadata", "capture", "trace")]
+        medians = [_median(some, figure) for figure in _PARTS]
         lines.append(f"| *median, {name}* | | {' | '.join(medians)} | |")
     return "\n".join(lines)
 

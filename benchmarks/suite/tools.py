@@ -25,6 +25,7 @@ class Tool:
 
 def _ours(case: Case) -> dict[str, Job]:
     from nf_widget import trace
+    from nf_widget.cuts import first_cut
     from nf_widget.inputs import normalise
     from nf_widget.options import Options
     from nf_widget.recording import record_model
@@ -35,6 +36,7 @@ def _ours(case: Case) -> dict[str, Job]:
     numbers = itertools.count(1)
     frames = trace(case.model, frames=lambda _: case.args, frame_count=1_000_000)
     return {
+        "graph": lambda: first_cut(case.model, inputs, record_model(case.model, inputs, options), options),
         "trace": lambda: trace(case.model, case.args),
         "metadata": lambda: record_model(case.model, inputs, options),
         "capture": lambda: frames.overview(next(numbers)),
@@ -48,7 +50,7 @@ def _torchlens(case: Case) -> dict[str, Job]:
     nothing = CaptureOptions(layers_to_save="none")
     return {
         "trace": lambda: torchlens.trace(case.model, list(case.args)),
-        "metadata": lambda: torchlens.trace(case.model, list(case.args), capture=nothing),
+        "graph": lambda: torchlens.trace(case.model, list(case.args), capture=nothing),
     }
 
 
@@ -60,24 +62,25 @@ def _torchvista(case: Case) -> dict[str, Job]:
         with contextlib.redirect_stdout(io.StringIO()):
             trace_model(case.model, case.args)
 
-    return {"trace": job}
+    return {"graph": job}
 
 
 def _torchview(case: Case) -> dict[str, Job]:
     from torchview import draw_graph
 
-    return {"trace": lambda: draw_graph(case.model, input_data=list(case.args), device="cpu", mode="eval")}
+    return {"graph": lambda: draw_graph(case.model, input_data=list(case.args), device="cpu", mode="eval")}
 
 
 TOOLS: dict[str, Tool] = {
     "nf_widget": Tool(
         ("nf-widget",),
-        "`trace(model, x)`: graph, edges, and of each stage statistics, histogram, ranked channels and pictures",
+        "`trace(model, x)`: graph, and of each stage statistics, histogram, ranked channels and pictures; graph: its"
+        " first half, the recorded forward, the choice of stages and the edges between them",
         _ours,
     ),
     "torchlens": Tool(
         ("torchlens",),
-        '`trace(model, x)`: the graph, and every activation whole; metadata: `layers_to_save="none"`',
+        '`trace(model, x)`: the graph, and every activation whole; graph: `layers_to_save="none"`',
         _torchlens,
     ),
     "torchvista": Tool(("torchvista",), "`trace_model(model, x)`: the graph, and the HTML of its cell", _torchvista),
