@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from nf_widget.inputs import Inputs
-from nf_widget.running import Conditions, named_modules
+from nf_widget.running import Conditions, along, named_modules
 
 from ..errors import PathWarning
 from .run import Pass, Plan, Tap, capture
@@ -39,8 +39,11 @@ def warn_of_unfused(model: nn.Module, taps: Sequence[Tap]) -> None:
     """A hook inside of a fused layer makes torch take the unfused path there, in which padded places differ."""
     if not taps or not torch.backends.mha.get_fastpath_enabled():
         return
-    fused = [path for path, m in named_modules(model) if isinstance(m, nn.TransformerEncoderLayer) and not m.training]
-    inside = [t.path for t in taps if any(t.path.startswith(f"{path}.") for path in fused if path)]
+    inside = [
+        tap.path
+        for tap in taps
+        if any(isinstance(m, nn.TransformerEncoderLayer) and not m.training for _, m in along(model, tap.path)[1:-1])
+    ]
     if inside:
         warnings.warn(
             f"{inside[0]} lies inside nn.TransformerEncoderLayer: looking into it makes torch take the unfused path, "

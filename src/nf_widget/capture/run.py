@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from torch.nn.modules.module import register_module_forward_hook
 
 from nf_widget.inputs import Inputs
-from nf_widget.running import Conditions, borrowed, named_modules, run, without_stopping
+from nf_widget.running import Conditions, along, borrowed, run, without_stopping
 
 from .attention import AttentionTracer, Looking
 
@@ -115,11 +115,10 @@ class _Watch:
 
     @contextmanager
     def on(self, model: nn.Module) -> Iterator[None]:
-        modules = dict(named_modules(model))
         scripted: dict[nn.Module, str] = {}
         with ExitStack() as stack:
             for path in self._paths:
-                module = modules[path]
+                module = along(model, path)[-1][1]
                 if isinstance(module, torch.jit.ScriptModule):
                     scripted[module] = path
                 elif isinstance(module, nn.TransformerEncoderLayer) and not _hooked(module):

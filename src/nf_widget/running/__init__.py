@@ -20,13 +20,14 @@ from .conditions import Conditions, TrainingMode, record_conditions, training_fl
 from .hooks import hooked
 from .interrupts import interruptible, interrupts_held
 from .modes import PassMode, close_what_waits, function_modes_kept
-from .state import LAZY, ModelState, children, named_modules, own_parameters
+from .state import LAZY, ModelState, along, children, named_modules, own_parameters
 
 __all__ = [
     "Conditions",
     "ModelState",
     "PassMode",
     "TrainingMode",
+    "along",
     "borrowed",
     "children",
     "hooked",

@@ -257,6 +257,15 @@ def named_modules(model: nn.Module) -> list[tuple[str, nn.Module]]:
     return found
 
 
+def along(model: nn.Module, path: str) -> list[tuple[str, nn.Module]]:
+    """The modules on the way to `path`, with theirs: first the model itself, last the one that is there."""
+    way, prefix = [("", model)], ""
+    for name in path.split(".") if path else ():
+        prefix = f"{prefix}.{name}" if prefix else name
+        way.append((prefix, way[-1][1]._modules[name]))  # type: ignore[arg-type]  # noqa: SLF001
+    return way
+
+
 def children(module: nn.Module) -> list[tuple[str, nn.Module]]:
     """Like `module.named_children()`, which leaves out the second name of a module that has two."""
     return [(name, child) for name, child in module._modules.items() if child is not None]  # noqa: SLF001
