@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -58,6 +59,33 @@ def test_wheel_ships_a_fresh_bundle(tree: Path) -> None:
     assert "left by somebody" not in script
     assert "nf_widget/py.typed" in names
     assert not {name for name in names if name.startswith(("js/", "tests/"))}
+
+
+def test_wheel_needs_no_server(tree: Path) -> None:
+    wheel = next((tree / "dist").glob("*.whl"), None)
+    if wheel is None:
+        build(tree, "--wheel")
+        wheel = next((tree / "dist").glob("*.whl"))
+    with zipfile.ZipFile(wheel) as archive:
+        metadata = archive.read(next(name for name in archive.namelist() if name.endswith("METADATA"))).decode()
+    needed = re.findall(r"^Requires-Dist: ([\w-]+)(?!.*extra ==)", metadata, re.MULTILINE)
+    assert sorted(needed) == ["anywidget", "ipywidgets", "numpy", "torch", "traitlets"]
+
+
+def test_import_is_quick_because_it_takes_little() -> None:
+    """Beyond torch and the widgets' base nothing large is imported, and nothing of torch that it does not import."""
+    code = """
+import sys, torch
+before = set(sys.modules)
+import nf_widget
+print(*sorted({name.partition(".")[0] for name in set(sys.modules) - before}))
+print(*sorted(name for name in set(sys.modules) - before if name.startswith("torch.")))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    packages, torches = done.stdout.splitlines()
+    large = {"jupyter_server", "jupyterlab", "ipykernel", "matplotlib", "pandas", "scipy"}
+    assert not large & set(packages.split())
+    assert not torches.split()
 
 
 def test_sdist_ships_bundle_and_sources(sdist: Path) -> None:

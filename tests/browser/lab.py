@@ -143,8 +143,8 @@ class Notebook(Lab):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        # It asks for settings and for a command that it does not have, whatever is open in it.
-        self.its_own = ("reading 'schema'", "Command 'filebrowser:open-path' not registered")
+        # It asks for settings, a command and a font that it does not have, whatever is open in it.
+        self.its_own = ("reading 'schema'", "Command 'filebrowser:open-path' not registered", ".woff2)")
 
     def _address(self, path: str) -> str:
         return f"/notebooks/{path}?token={self.server.token}"

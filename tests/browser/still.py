@@ -103,3 +103,10 @@ def zoom(host: Host) -> None:
     card.press("0")
     fits = "([card, most]) => card.getBoundingClientRect().width < most"
     host.page.wait_for_function(fits, arg=[card.element_handle(), 1.01 * before["width"]])
+
+
+def theme(host: Host) -> None:
+    """Dark and light as the system is."""
+    for name in ("dark", "light"):
+        host.theme(name)
+        expect(host.widget).to_have_attribute("data-theme", name)

@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, expect
 
 from browser import steps, still
 from browser.jupyter import Server
-from browser.lab import Lab
+from browser.lab import Lab, Notebook
 from browser.still import Still
 from browser.vscode import VSCode
 
@@ -73,14 +73,22 @@ def converted(notebook: Path, to: Path) -> Path:
     return to / f"{notebook.stem}.html"
 
 
-def test_saved_notebook_opens_without_running(saved: Path, lab: Lab) -> None:
-    lab.open_file(saved.name)
+@pytest.mark.parametrize("kind", [Lab, Notebook])
+def test_saved_notebook_opens_without_running(
+    saved: Path, server: Server, browser: Browser, results: Path, kind: type[Lab]
+) -> None:
+    context = browser.new_context(viewport={"width": 1280, "height": 1000})
+    host = kind(context.new_page(), results, server)
+    host.open_file(saved.name)
     for step in STEPS:
-        step(lab)
-    lab.theme("dark")
-    expect(lab.widget).to_have_attribute("data-theme", "dark")
-    lab.screenshot("reopened-dark")
-    lab.theme("light")
+        step(host)
+    for name in ("dark", "light"):
+        host.theme(name)
+        expect(host.widget).to_have_attribute("data-theme", name)
+        host.screenshot(f"reopened-{kind.__name__.lower()}-{name}")
+    host.shut_down()
+    context.close()
+    assert not host.problems, "\n".join(host.problems)
 
 
 def test_saved_notebook_opens_in_vscode_without_running(
@@ -103,6 +111,7 @@ def test_saved_notebook_becomes_html(saved: Path, page: Still, tmp_path: Path) -
     page.open(converted(saved, tmp_path))
     for step in STEPS:
         step(page)
+    expect(page.widget).to_have_attribute("data-theme", "light")  # the page's own, whatever the system's is
     page.screenshot("nbconvert")
 
 
@@ -110,6 +119,7 @@ def test_ipywidgets_embeds_it(pages: Path, page: Still) -> None:
     page.open(pages / "embedded.html")
     for step in STEPS:
         step(page)
+    still.theme(page)
     page.screenshot("embedded")
 
 
@@ -133,9 +143,7 @@ def steps_without_kernel(page: Still) -> None:
     page.stage("mix").click()
     expect(page.inspector.locator(".nf-i-plate canvas[data-exact]").first).to_be_visible()
     page.inspector.press("Escape")
-    for name in ("dark", "light"):
-        page.theme(name)
-        expect(page.widget).to_have_attribute("data-theme", name)
+    still.theme(page)
 
 
 def test_table_remains_without_the_state(saved: Path, page: Still, tmp_path: Path) -> None:
