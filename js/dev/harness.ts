@@ -61,6 +61,7 @@ function traitsOf({ graph, made }: Scene): Record<string, unknown> {
     frame: 0,
     frame_count: Number(given("frames", "1")),
     frame_labels: Array.from({ length: Number(given("frames", "1")) }, (_, i) => `σ = 0.${i}0`),
+    reference: given("reference", "") === "" ? null : Number(given("reference", "")),
     sample: 0,
     sample_count: 1,
     selected: given("selected", ""),

@@ -131,6 +131,7 @@ def test_names_reach_the_saved_svg_as_text(open_page: Open, tmp_path: Path) -> N
     [
         "scene=unet&selected=enc2",
         "scene=classifier&frames=8&selected=output",
+        "scene=classifier&frames=8&reference=2",
         "scene=classifier&state=error",
         "scene=classifier&state=waiting",
     ],

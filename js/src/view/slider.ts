@@ -30,15 +30,17 @@ function playButton(frames: Frames, end: AbortSignal): HTMLButtonElement {
 function comparison(frames: Frames, alive: boolean, end: AbortSignal): readonly [HTMLElement, HTMLElement] {
   const { current, reference, compare } = frames;
   const pin = html("button", { type: "button", class: "nf-button" }, "Δ");
-  const reset = textButton("Show values again", () => compare(null), end);
+  const reset = textButton("", () => compare(null), end);
   watch(end, () => {
     const frame = reference.value;
     const label = frame === null ? "Pin this frame: show differences to it" : "Pin this frame instead";
     setAttributes(pin, { "aria-label": label, title: label, "aria-pressed": String(frame !== null) });
     pin.disabled = !alive || frame === current.value;
     reset.hidden = frame === null;
-    reset.title = "Show values again";
-    reset.textContent = `Δ to frame ${(frame ?? 0) + 1} ✕`;
+    const text = `Δ to frame ${(frame ?? 0) + 1} ✕`;
+    reset.textContent = text;
+    // Speech input says what it reads.
+    setAttributes(reset, { title: "Show values again", "aria-label": `${text}, show values again` });
   });
   on(pin, "click", () => compare(current.peek()), end);
   return [pin, reset];

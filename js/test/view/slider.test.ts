@@ -279,7 +279,7 @@ describe("differences", () => {
   const pin = (slider: Element): HTMLButtonElement =>
     slider.querySelector<HTMLButtonElement>('[aria-label^="Pin this frame"]')!;
   const reset = (slider: Element): HTMLButtonElement =>
-    slider.querySelector<HTMLButtonElement>('[aria-label="Show values again"]')!;
+    slider.querySelector<HTMLButtonElement>('[aria-label$="how values again"]')!;
 
   test("are to the frame that was pinned, until they are reset", () => {
     const slider = open({ frame: 2 });
