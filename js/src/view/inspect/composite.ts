@@ -4,21 +4,22 @@ import { type Bitmap, putBitmap } from "../canvas";
 import { html } from "../dom";
 import { known, type Leaf, request, within } from "./detail";
 import { boxOf } from "./plate";
-import type { Slice } from "./slice";
+import { type Moments, momentsOf, type Slice } from "./slice";
 
 /** CSS px of the longer side; values along it. */
 const [SIDE, MOST] = [160, 320];
 const COLOURS = [0, 1, 2] as const;
 
-/** Each component from its least to its greatest value. */
-function bitmapOf(slices: readonly Slice[]): Bitmap {
+type Range = Pick<Moments, "min" | "max">;
+
+/** Each component from the least to the greatest value of its range. */
+function bitmapOf(slices: readonly Slice[], ranges: readonly Range[]): Bitmap {
   const { rows, columns } = slices[0]!;
   const rgba = new Uint8ClampedArray(rows * columns * 4).fill(255);
   slices.forEach(({ values }, k) => {
-    let [low, high] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
-    for (const value of values) [low, high] = [Math.min(low, value), Math.max(high, value)];
+    const { min, max } = ranges[k]!;
     values.forEach((value, i) => {
-      rgba[i * 4 + k] = ((value - low) / (high - low || 1)) * 255;
+      rgba[i * 4 + k] = ((value - min) / (max - min || 1)) * 255;
     });
   });
   return { width: columns, height: rows, rgba };
@@ -38,12 +39,18 @@ export function composite(leaf: Leaf, size: readonly [number, number], end: Abor
   const whole = html("section.nf-i-section nf-i-composite", {}, heading, canvas);
   const claim = context.interest.claim(end);
   const [width, height] = boxOf(size, SIDE);
+  let first: readonly Range[] | null = null;
   watch(end, () => {
     const wanted = COLOURS.map((channel) => request(components, { channel, size: within(size, MOST) }));
     claim.want(wanted);
     const slices = wanted.flatMap((each) => known(components, each, size) ?? []);
     // The former picture stays while the next one is on its way.
-    if (slices.length === COLOURS.length) putBitmap(canvas, bitmapOf(slices), width, height);
+    if (slices.length === COLOURS.length) {
+      const own = slices.map(({ values }) => momentsOf(values));
+      first ??= own;
+      const ranges = context.widget.options.value.hold_colours ? first : own;
+      putBitmap(canvas, bitmapOf(slices, ranges), width, height);
+    }
     whole.hidden = canvas.style.width === "";
   });
   return whole;
