@@ -10,16 +10,16 @@ import { type Moments, momentsOf, type Slice } from "./slice";
 const [SIDE, MOST] = [160, 320];
 const COLOURS = [0, 1, 2] as const;
 
-type Range = Pick<Moments, "min" | "max">;
+type Range = Pick<Moments, "mean" | "std">;
 
-/** Each component from the least to the greatest value of its range. */
+/** Each component around its mean, as far as two standard deviations: a few outliers shall not leave the rest dark. */
 function bitmapOf(slices: readonly Slice[], ranges: readonly Range[]): Bitmap {
   const { rows, columns } = slices[0]!;
   const rgba = new Uint8ClampedArray(rows * columns * 4).fill(255);
   slices.forEach(({ values }, k) => {
-    const { min, max } = ranges[k]!;
+    const { mean, std } = ranges[k]!;
     values.forEach((value, i) => {
-      rgba[i * 4 + k] = ((value - min) / (max - min || 1)) * 255;
+      rgba[i * 4 + k] = ((value - mean) / (std || 1) / 4 + 0.5) * 255;
     });
   });
   return { width: columns, height: rows, rgba };
