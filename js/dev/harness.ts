@@ -54,14 +54,15 @@ const STATES: Readonly<Record<string, Status>> = {
 
 function traitsOf({ graph, made }: Scene): Record<string, unknown> {
   const known = given("state", "idle") === "busy" ? made.slice(0, 4) : made;
+  const reference = given("reference", "") === "" ? null : Number(given("reference", ""));
   const stages = Object.fromEntries(known.map(({ stage, summary }) => [stage.id, [summary]]));
   return {
     graph,
-    overview: { version: 1, frame: 0, sample: 0, stages },
+    overview: { version: 1, frame: 0, sample: 0, reference, stages },
     frame: 0,
     frame_count: Number(given("frames", "1")),
     frame_labels: Array.from({ length: Number(given("frames", "1")) }, (_, i) => `σ = 0.${i}0`),
-    reference: given("reference", "") === "" ? null : Number(given("reference", "")),
+    reference,
     sample: 0,
     sample_count: 1,
     selected: given("selected", ""),

@@ -199,6 +199,8 @@ export interface Overview {
   readonly version: number;
   readonly frame: number;
   readonly sample: number;
+  /** The frame that was subtracted, or null. */
+  readonly reference: number | null;
   /** Stage id -> its summaries, one per leaf. */
   readonly stages: Readonly<Record<string, readonly Summary[]>>;
 }

@@ -19,7 +19,7 @@ function overview(picture: Record<string, unknown>, more: Record<string, unknown
     statistics: null,
     ranking: null,
   };
-  return { version: VERSION, frame: 0, sample: 0, stages: { a: [{ ...summary, ...more }] } };
+  return { version: VERSION, frame: 0, sample: 0, reference: null, stages: { a: [{ ...summary, ...more }] } };
 }
 
 const maps = { kind: "maps", channels: [0, 1], rows: 2, columns: 2, size: [2, 2], pooled: false, low: 0, high: 1 };

@@ -76,12 +76,15 @@ def encode_graph(graph: StageGraph, trace: Trace, *, trace_id: str, device: str,
     }
 
 
-def encode_overview(summaries: Mapping[StageId, Sequence[Summary]], frame: int, sample: int) -> Message:
-    """The `overview` trait: of each stage, the summaries of its leaves."""
+def encode_overview(
+    summaries: Mapping[StageId, Sequence[Summary]], frame: int, sample: int, reference: int | None = None
+) -> Message:
+    """The `overview` trait: of each stage, the summaries of its leaves; with `reference`, differences to that frame."""
     return {
         "version": VERSION,
         "frame": frame,
         "sample": sample,
+        "reference": reference,
         "stages": {str(stage): [_summary(summary) for summary in leaves] for stage, leaves in summaries.items()},
     }
 

@@ -277,7 +277,7 @@ class FlowWidget(SyncedState):
         found = flow.overview(frame, sample)
         if before is not None and reference is not None:
             found = differences.subtracted(found, before, reference)
-        return protocol.encode_overview(found, frame=frame, sample=sample)
+        return protocol.encode_overview(found, frame, sample, reference)
 
     def _follow_count(self) -> None:
         """An iterator turns out longer while it is read, or shorter than promised: then its last frame is shown."""

@@ -140,7 +140,7 @@ export class Kernel implements Model {
       id,
       leaves.map(({ summary }) => summary),
     ]);
-    return { version: 1, frame, sample: 0, stages: Object.fromEntries(stages) };
+    return { version: 1, frame, sample: 0, reference: null, stages: Object.fromEntries(stages) };
   }
 
   get(name: string): unknown {

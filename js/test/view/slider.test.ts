@@ -286,6 +286,11 @@ describe("differences", () => {
     expect(reset(slider).hidden).toBe(true);
     pin(slider).click();
     expect(kernel.get("reference")).toBe(2);
+    // The pictures are still those of values.
+    const waits = () => slider.querySelector(".nf-s-marker")!.hasAttribute("data-waiting");
+    expect(waits()).toBe(true);
+    kernel.put("overview", { ...kernel.overviewOf(2), reference: 2 });
+    expect(waits()).toBe(false);
     expect(pin(slider).disabled).toBe(true);
     expect(reset(slider).textContent).toContain("frame 3");
     drag(slider, 4);
@@ -300,7 +305,7 @@ describe("differences", () => {
     open();
     const [input, output] = [at(1).input![0]!.summary, at(1).output![0]!.summary];
     const stages = { input: [input], output: [{ ...output, reference: 0 }] };
-    kernel.put("overview", { version: 1, frame: 1, sample: 0, stages });
+    kernel.put("overview", { version: 1, frame: 1, sample: 0, reference: 0, stages });
     const ask = (stage: string) => requestFor(context.widget, stage, "", { channel: 0 });
     expect(ask("input").reference).toBeNull();
     expect(ask("output")).toMatchObject({ frame: 1, reference: 0 });

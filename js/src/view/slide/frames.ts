@@ -82,7 +82,10 @@ export function createFrames(context: ViewContext, end: AbortSignal): Frames {
   const [speed, loop] = [signal(1), signal(false)];
   const condition = computed(() => conditionOf(context));
   const still = stillness(condition, end);
-  const behind = computed(() => (widget.overview.value?.frame ?? current.value) !== current.value);
+  const behind = computed(() => {
+    const { frame = current.value, reference = null } = widget.overview.value ?? {};
+    return frame !== current.value || (widget.kernel && reference !== widget.reference.value);
+  });
   const write = coalesced((frame) => widget.write("frame", frame), end);
   // The trait may be moved by others: the kernel, a linked slider, another view.
   watch(end, () => {
