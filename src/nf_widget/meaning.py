@@ -115,11 +115,10 @@ class Reader:
         return infer(spec, type_name=path, batch=shape[0] if shape else None)
 
     def _position(self, sample: int) -> int | None:
-        """The token that is masked, or the last one that is no padding; None where that is simply the last."""
-        tokens = self.inputs.tokens(sample)
-        masked = next((i for i, token in enumerate(tokens) if token in _MASKS), None)
-        if masked is not None:
-            return masked
+        """The token that is masked, for a model that fills masks; else the last one that is no padding, None where that
+        is simply the last."""
+        if "Masked" in self.trace.model_name:
+            return next((i for i, token in enumerate(self.inputs.tokens(sample)) if token in _MASKS), None)
         given = dict(self.inputs.leaves).get("attention_mask")
         if given is None or given.ndim != 2 or given.is_meta or sample >= len(given):
             return None

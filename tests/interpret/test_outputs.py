@@ -153,6 +153,8 @@ def test_a_regression_is_a_number_or_named_values():
     ]  # fmt: skip
     assert (summary.picture.scale, words) == ("value", "output · value")
     assert isinstance(read(Net(lambda x: x.mean()))[0].picture, Scalar)
+    head = named("BertForSequenceClassification")(lambda x: {"logits": pooled(1)(x)}, id2label={0: "LABEL_0"})
+    assert isinstance(read(head)[0].picture, Scalar)
 
 
 def test_an_embedding_is_known_by_its_name():
@@ -195,6 +197,24 @@ def test_padding_is_not_what_comes_last():
     summary, _ = read(net, given)
     assert summary.picture.scale == "softmax, token 1"
     assert summary.picture.entries[0].index == int(net.inner.weight[7].argmax())
+
+
+class Encoded(dict):
+    """What a fast tokenizer returns."""
+
+    encodings = ()
+
+
+@pytest.mark.parametrize(("tokens", "words"), [(["a", "[MASK]", "b"], "masked token"), (["a", "b", "c"], "raw values")])
+def test_a_masked_token_is_shown_where_there_is_one(tokens, words):
+    net = type("BertForMaskedLM", (Predicts,), {})()
+    given = Encoded(input_ids=torch.tensor([[3, 7, 5]]))
+    given.encodings = [SimpleNamespace(tokens=tokens)]
+    summary, shown = read(net, given)
+    assert shown == f"output · {words}"
+    if words == "masked token":
+        assert summary.picture.scale == "softmax, token 1"
+        assert summary.picture.entries[0].index == int(net.inner.weight[7].argmax())
 
 
 def test_of_a_head_that_speaks_of_every_token_the_last_one_is_not_shown():

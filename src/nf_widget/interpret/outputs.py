@@ -112,11 +112,11 @@ def _is_mask(scores: Scores, around: Around) -> bool:
 def _as_next_token(tensor: Tensor, axes: Axes, around: Around, sample: int) -> Found:
     told = around.said == "next-token"
     predicts = _PREDICTS.search(around.model) is not None and around.path in {"", "logits", "0"}
-    if axes.kind != "tokens" or not (told or predicts):
+    masked = "Masked" in around.model
+    if axes.kind != "tokens" or not (told or (predicts and not (masked and around.position is None))):
         return None
     found = classes(tensor, axes, class_names=around.names, scale="logits", sample=sample, position=around.position)
-    word = "masked token" if "Masked" in around.model else "next token"
-    return None if found is None else Meaning(word, found)
+    return None if found is None else Meaning("masked token" if masked else "next token", found)
 
 
 def _as_classes(tensor: Tensor, axes: Axes, around: Around, sample: int) -> Found:
@@ -139,8 +139,9 @@ def _as_values(tensor: Tensor, axes: Axes, around: Around, sample: int) -> Found
     single = axes.kind == "scalar" or (axes.kind == "vector" and _one(tensor, axes))
     if not single and around.said != "value":
         return None
-    named = values_of(tensor, axes, class_names=around.names, sample=sample)
-    return Meaning("value", named or (_number(tensor, axes, sample) if single else None))
+    if single:
+        return Meaning("value", _number(tensor, axes, sample))
+    return Meaning("value", values_of(tensor, axes, class_names=around.names, sample=sample))
 
 
 def _one(tensor: Tensor, axes: Axes) -> bool:
