@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from functools import cache
 
 import torch
 from torch import nn
@@ -21,9 +24,10 @@ _FUSED = (nn.TransformerEncoder, nn.TransformerEncoderLayer, nn.MultiheadAttenti
 def capture_apart(model: nn.Module, inputs: Inputs, conditions: Conditions, plan: Plan) -> Pass:
     """`capture`, where looking at attention must not change what is shown: if it switches a fused path off, the
     attention is looked at in a pass of its own. An exception of that pass is no exception of the model."""
-    if plan.attention is None or not _has_fused_path(model):
-        return capture(model, inputs, conditions, plan)
-    done = capture(model, inputs, conditions, replace(plan, attention=None))
+    with _unfused(model, conditions, plan.taps):
+        if plan.attention is None or not _has_fused_path(model):
+            return capture(model, inputs, conditions, plan)
+        done = capture(model, inputs, conditions, replace(plan, attention=None))
     looked = capture(model, inputs, conditions, Plan(written=plan.written, attention=plan.attention))
     if looked.error is not None and done.error is None:
         warnings.warn(
@@ -37,13 +41,7 @@ def capture_apart(model: nn.Module, inputs: Inputs, conditions: Conditions, plan
 
 def warn_of_unfused(model: nn.Module, taps: Sequence[Tap]) -> None:
     """A hook inside of a fused layer makes torch take the unfused path there, in which padded places differ."""
-    if not taps or not torch.backends.mha.get_fastpath_enabled():
-        return
-    inside = [
-        tap.path
-        for tap in taps
-        if any(isinstance(m, nn.TransformerEncoderLayer) and not m.training for _, m in along(model, tap.path)[1:-1])
-    ]
+    inside = _inside_fused(model, taps, {module: module.training for module in model.modules()})
     if inside:
         warnings.warn(
             f"{inside[0]} lies inside nn.TransformerEncoderLayer: looking into it makes torch take the unfused path, "
@@ -51,6 +49,38 @@ def warn_of_unfused(model: nn.Module, taps: Sequence[Tap]) -> None:
             PathWarning,
             stacklevel=6,
         )
+
+
+def _inside_fused(model: nn.Module, taps: Sequence[Tap], training: Mapping[nn.Module, bool]) -> list[str]:
+    """Paths of taps inside of layers that would take their fused path, with these flags."""
+    if not taps or not torch.backends.mha.get_fastpath_enabled():
+        return []
+    return [
+        tap.path
+        for tap in taps
+        if any(isinstance(m, nn.TransformerEncoderLayer) and not training[m] for _, m in along(model, tap.path)[1:-1])
+    ]
+
+
+@contextmanager
+def _unfused(model: nn.Module, conditions: Conditions, taps: Sequence[Tap]) -> Iterator[None]:
+    """No fused paths, where a hook inside of one would never be reached: torch 2.4 does not look for hooks there."""
+    if _hooks_are_noticed() or not _inside_fused(
+        model, taps, dict(zip(model.modules(), conditions.flags, strict=True))
+    ):
+        yield
+        return
+    torch.backends.mha.set_fastpath_enabled(False)
+    try:
+        yield
+    finally:
+        torch.backends.mha.set_fastpath_enabled(True)
+
+
+@cache
+def _hooks_are_noticed() -> bool:
+    """Whether a fused layer of this torch takes the unfused path for hooks inside of it."""
+    return "_forward_hooks" in inspect.getsource(nn.TransformerEncoderLayer.forward)
 
 
 def _has_fused_path(model: nn.Module) -> bool:
