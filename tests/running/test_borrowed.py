@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import sys
 import threading
+import weakref
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable
 from dataclasses import replace
@@ -16,6 +17,7 @@ import torch
 from torch import nn
 
 from models import Do, Holder, Residual, linear, nest
+from nf_widget import trace
 from nf_widget.errors import StateWarning
 from nf_widget.running import ModelState, borrowed, hooked, named_modules, record_conditions, run, runnable
 from nf_widget.running.conditions import random_state
@@ -234,6 +236,36 @@ def test_modules_are_listed_as_torch_lists_them() -> None:
     assert named_modules(model) == list(model.named_modules())
     deep = nest(50)
     assert named_modules(deep) == list(deep.named_modules())
+
+
+def test_a_link_back_to_the_owner_gives_no_module_a_second_name() -> None:
+    model = Do(lambda m, x: m.b(m.a(x)), a=linear(), b=linear())
+    model.a.owner = weakref.proxy(model)  # torch takes it for a child
+    assert [path for path, _ in named_modules(model)] == [path for path, _ in model.named_modules()]
+    assert trace(model, torch.randn(3, 4), layers=["a", "b"]).verify().ok
+
+
+_OUTSIDE: dict[str, tuple[Callable[[], Any], Callable[[Any], object], Callable[[Any], Any]]] = {
+    "array": (lambda: np.zeros(3), lambda a: a.__iadd__(1), lambda a: a.tolist()),
+    "generator": (lambda: np.random.default_rng(0), lambda g: g.random(), lambda g: g.bit_generator.state),
+    "old generator": (lambda: np.random.RandomState(0), lambda g: g.rand(), lambda g: g.get_state()[2]),
+    "Python's": (lambda: random.Random(0), lambda g: g.random(), lambda g: g.getstate()),
+    "torch's": (torch.Generator, lambda g: torch.rand(1, generator=g), lambda g: g.get_state().tolist()),
+}
+
+
+@pytest.mark.parametrize("kind", _OUTSIDE)
+def test_state_of_other_libraries_is_put_back(kind: str) -> None:
+    make, change, state = _OUTSIDE[kind]
+    held = make()
+    model = Do(lambda m, x: m.b(m.a(x) * float(change(m.held) is not None)), a=linear(), b=linear(), held=held)
+    before = state(held)
+    flow = trace(model, torch.randn(3, 4), layers=["a", "b"])
+    assert state(held) == before
+    assert flow.verify().ok
+    assert state(held) == before
+    change(held)
+    assert state(held) != before
 
 
 def test_hooks_come_last_and_go(untouched: Untouched) -> None:

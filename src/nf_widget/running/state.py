@@ -13,12 +13,15 @@ from itertools import islice
 from operator import is_
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
+from weakref import ProxyTypes
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn.modules.lazy import LazyModuleMixin
 from torch.nn.parameter import UninitializedBuffer, UninitializedParameter
+
+from .outside import Undo, undo_of
 
 LAZY = (UninitializedParameter, UninitializedBuffer)
 _READY: frozenset[type] = frozenset((Tensor, nn.Parameter))
@@ -52,7 +55,7 @@ class ModelState:
         self._training = training
         self.modules = named_modules(model)
         self._seen: set[int] = set()
-        self._generators: list[tuple[torch.Generator, Tensor]] = []
+        self._undo: list[Undo] = []
         self._attributes: list[tuple[dict[str, Any], dict[str, Any]]] = []
         self._containers: list[tuple[Any, Any]] = []
         self._empty: list[Any] = []
@@ -110,8 +113,8 @@ class ModelState:
                 container.clear()
         for live, saved in self._containers:
             _restore_container(live, saved)
-        for generator, state in self._generators:
-            generator.set_state(state)
+        for undo in self._undo:
+            undo()
         for parameter in self._parameters.values():
             parameter.restore()
         return tuple(lost)
@@ -173,8 +176,8 @@ class ModelState:
         elif kind is tuple:
             for index, item in enumerate(value[:_SCAN]):
                 self._look_at(item, f"{name}.{index}", depth)
-        elif isinstance(value, torch.Generator):
-            self._generators.append((value, value.get_state()))
+        elif (undo := undo_of(value)) is not None:
+            self._undo.append(undo)
         elif depth < _DEPTH and not isinstance(value, _OPAQUE) and self._is_new(value):
             attributes = getattr(value, "__dict__", None)
             if type(attributes) is dict:
@@ -247,6 +250,8 @@ def named_modules(model: nn.Module) -> list[tuple[str, nn.Module]]:
     stack: list[tuple[str, nn.Module]] = [("", model)]
     while stack:
         path, module = stack.pop()
+        if type(module) in ProxyTypes:  # a link back to what owns it, say: the bound method knows the module itself
+            module = module.modules.__self__  # type: ignore[attr-defined]
         if id(module) in seen:
             continue
         seen.add(id(module))
