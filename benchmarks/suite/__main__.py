@@ -81,6 +81,7 @@ def _machine() -> dict[str, Any]:
         "system": platform.system(),
         "python": platform.python_version(),
         "threads": 1,
+        "load": round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else None,
     }
 
 

@@ -22,7 +22,7 @@ from .models import Case, build
 from .tools import TOOLS, Job
 
 # Seconds of processor time for the rounds of one figure, and how many there are at least and at most.
-BUDGET, FEWEST, MOST = 3.0, 5, 25
+BUDGET, FEWEST, MOST = 1.5, 5, 25
 _STATUS, _CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 

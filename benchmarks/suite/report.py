@@ -22,7 +22,7 @@ def write(results: dict[str, Any], root: Path) -> None:
     text = readme.read_text(encoding="utf-8")
     if BEGIN in text:
         before, rest = text.split(BEGIN)
-        readme.write_text(f"{before}{BEGIN}\n{_table(results)}\n{END}{rest.split(END)[1]}", encoding="utf-8")
+        readme.write_text(f"{before}{BEGIN}\n{table(results)}\n{END}{rest.split(END)[1]}", encoding="utf-8")
 
 
 def report(results: dict[str, Any]) -> str:
@@ -39,15 +39,17 @@ def report(results: dict[str, Any]) -> str:
 
 Made by `make bench`; the numbers are in `results.json`. Ratios to a plain forward of the same model in the same
 process, in eval mode and under `no_grad`: medians over rounds in which a forward and the tool take turns, after a
-warm-up. Processor time of one thread, so that other programs on the machine count little; wall times are in the JSON.
+warm-up. Processor time of one thread, so that other programs on the machine count less; wall times are in the JSON.
 One process for each tool and model. Memory is that process's own high-water mark, less that of a plain forward.
 
-{machine["processor"]}, {machine["system"]}, Python {machine["python"]}, {machine["threads"]} thread;
+{machine["processor"]}, {machine["cores"]} cores, {machine["system"]}, Python {machine["python"]}.
+{machine["threads"]} thread; load average at the end {machine["load"]}: what else runs takes caches, and slows small
+steps most.
 {", ".join(f"{name} {number}" for name, number in versions.items())}.
 
 {tools}
 
-{_table(results)}
+{table(results)}
 
 ## What `nf_widget` does, in parts
 
@@ -63,7 +65,8 @@ for one more frame, all summaries made anew. *Trace*: `trace(model, x)` whole. *
 """
 
 
-def _table(results: dict[str, Any]) -> str:
+def table(results: dict[str, Any]) -> str:
+    """The table of the README, as Markdown."""
     columns = {
         "graph": ["nf_widget", "torchview", "torchvista", "torchlens"],
         "trace": ["nf_widget", "torchlens"],
@@ -77,8 +80,10 @@ def _table(results: dict[str, Any]) -> str:
 
 
 def _cells(found: dict[str, dict[str, Any]], figure: str, tools: list[str]) -> list[str]:
-    ratios = {tool: found[tool]["times"][figure]["ratio"] for tool in tools if figure in found[tool]["times"]}
-    return [_cell(ratios.get(tool), best=min(ratios.values(), default=0)) for tool in tools]
+    rows = {tool: found[tool] for tool in tools if tool in found}
+    ratios = {tool: row["times"][figure]["ratio"] for tool, row in rows.items() if figure in row["times"]}
+    best = min(ratios.values(), default=0)
+    return [_cell(ratios.get(tool), best=best) if tool in rows else "not run" for tool in tools]
 
 
 def _cell(ratio: float | None, *, best: float) -> str:
