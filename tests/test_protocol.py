@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 import messages
-from nf_widget import protocol
+from nf_widget import protocol, trace
 from nf_widget.capture.reducers import reduce
 from nf_widget.errors import MessageError
 from nf_widget.records import FeatureMaps, Request, StageId, Statistics, Summary, Tile, VectorStrip
@@ -223,6 +223,26 @@ def test_a_long_ranking_is_cut():
     found = sent(replace(messages.enc()[0], ranking=ranking))["ranking"]
     assert found["count"] == 10_000
     assert np.array_equal(np.frombuffer(found["order"], "<i4"), np.arange(4096))
+
+
+def test_of_very_many_ops_along_an_edge_those_at_both_ends_are_sent():
+    class Long(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.last = torch.nn.Linear(2, 2), torch.nn.Linear(2, 2)
+
+        def forward(self, x):
+            x = self.first(x).sin()
+            for _ in range(1000):
+                x = x + 1
+            return self.last(x.cos())
+
+    flow = trace(Long(), torch.ones(1, 2))
+    assert len(flow.edge("first", "last").via) == 1002
+    sent = protocol.encode_graph(flow.graph, flow.trace, trace_id="1", device="cpu", forward_ms=1.0)
+    (via,) = (edge["via"] for edge in sent["edges"] if (edge["source"], edge["target"]) == ("first", "last"))
+    assert (via[0]["name"], via[-1]["name"], len(via)) == ("sin", "cos", 101)
+    assert via[50] == {"name": "…", "detail": "902 more"}
 
 
 def test_tiles_are_little_endian_rows():

@@ -123,7 +123,7 @@ def capture_stages(
         written=recorded.written,
         attention=_looking([wish for wish in stages if "attention" in wish.parts], taker, recorded),
     )
-    warn_of_unfused(model, taps)
+    warn_of_unfused(model, recorded.conditions, taps)
     done = capture_apart(model, inputs, recorded.conditions, plan)
     if done.error is not None and recorded.error is None:
         raise done.error

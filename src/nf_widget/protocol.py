@@ -48,6 +48,8 @@ VERSION: Final = 1
 State = Literal["idle", "busy", "waiting", "error", "stale"]
 
 _RANKED = 4096
+# Ops along an edge that are told of from either end, where there are more than both hold.
+_OPS_AT_ENDS = 50
 # Pixels along the longer edge of a picture of an input beside the slider.
 _THUMBNAIL = 64
 _TILE_DTYPES = ("float16", "float32", "float64", "int32", "uint8")
@@ -167,11 +169,15 @@ def _edge(edge: Edge, trace: Trace) -> Message:
 
 
 def _via(edge: Edge, trace: Trace) -> list[Message]:
-    """Names with the details of their ops, where each name has an op of its own."""
+    """Names with the details of their ops, where each name has an op of its own. Of very many, those at both ends."""
     ops = [trace.ops[op] for op in edge.ops]
     matched = tuple(op.name for op in ops) == edge.via
     details = [op.detail for op in ops] if matched else [""] * len(edge.via)
-    return [{"name": name, "detail": detail} for name, detail in zip(edge.via, details, strict=True)]
+    steps = [{"name": name, "detail": detail} for name, detail in zip(edge.via, details, strict=True)]
+    if len(steps) <= 2 * _OPS_AT_ENDS:
+        return steps
+    between = {"name": "…", "detail": f"{len(steps) - 2 * _OPS_AT_ENDS:,} more"}
+    return [*steps[:_OPS_AT_ENDS], between, *steps[-_OPS_AT_ENDS:]]
 
 
 def _failure(failure: Failure, trace: Trace) -> Message:

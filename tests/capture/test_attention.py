@@ -314,6 +314,15 @@ def test_the_output_is_bit_for_bit_the_same_with_and_without(training, untouched
                 model.train()
 
 
+@pytest.mark.parametrize(("training", "warned"), [("eval", True), ("keep", False)])
+def test_looking_into_a_fused_layer_is_warned_of_by_the_flags_of_the_pass(training, warned):
+    model = nn.Sequential(nn.TransformerEncoderLayer(16, 4, 32, batch_first=True), nn.Linear(16, 2)).train()
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        trace(model, randn(2, 5, 16), layers=["0.linear1", "1"], training=training)
+    assert any(issubclass(each.category, PathWarning) for each in told) == warned
+
+
 def test_attention_can_be_switched_off():
     flow = trace(Blocks(), randn(2, 5, 16), layers=["block"], attention=False)
     assert [leaf.path for leaf in flow.stage("block").leaves] == [""]

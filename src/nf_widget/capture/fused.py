@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
@@ -39,9 +39,9 @@ def capture_apart(model: nn.Module, inputs: Inputs, conditions: Conditions, plan
     return done
 
 
-def warn_of_unfused(model: nn.Module, taps: Sequence[Tap]) -> None:
+def warn_of_unfused(model: nn.Module, conditions: Conditions, taps: Sequence[Tap]) -> None:
     """A hook inside of a fused layer makes torch take the unfused path there, in which padded places differ."""
-    inside = _inside_fused(model, taps, {module: module.training for module in model.modules()})
+    inside = _inside_fused(model, taps, conditions)
     if inside:
         warnings.warn(
             f"{inside[0]} lies inside nn.TransformerEncoderLayer: looking into it makes torch take the unfused path, "
@@ -51,10 +51,11 @@ def warn_of_unfused(model: nn.Module, taps: Sequence[Tap]) -> None:
         )
 
 
-def _inside_fused(model: nn.Module, taps: Sequence[Tap], training: Mapping[nn.Module, bool]) -> list[str]:
-    """Paths of taps inside of layers that would take their fused path, with these flags."""
+def _inside_fused(model: nn.Module, taps: Sequence[Tap], conditions: Conditions) -> list[str]:
+    """Paths of taps inside of layers that would take their fused path under these conditions."""
     if not taps or not torch.backends.mha.get_fastpath_enabled():
         return []
+    training = dict(zip(model.modules(), conditions.flags, strict=True))
     return [
         tap.path
         for tap in taps
@@ -65,9 +66,7 @@ def _inside_fused(model: nn.Module, taps: Sequence[Tap], training: Mapping[nn.Mo
 @contextmanager
 def _unfused(model: nn.Module, conditions: Conditions, taps: Sequence[Tap]) -> Iterator[None]:
     """No fused paths, where a hook inside of one would never be reached: torch 2.4 does not look for hooks there."""
-    if _hooks_are_noticed() or not _inside_fused(
-        model, taps, dict(zip(model.modules(), conditions.flags, strict=True))
-    ):
+    if _hooks_are_noticed() or not _inside_fused(model, taps, conditions):
         yield
         return
     torch.backends.mha.set_fastpath_enabled(False)
