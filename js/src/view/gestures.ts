@@ -89,6 +89,7 @@ function drag(pane: Pane, canvas: HTMLElement, svg: SVGSVGElement, end: AbortSig
       // Captured only now: capture at the press would send the click to the canvas, not to what was clicked.
       if (!press.moved) canvas.setPointerCapture(event.pointerId);
       press.moved = true;
+      canvas.toggleAttribute("data-panning", true);
       points.set(event.pointerId, { x: event.clientX, y: event.clientY });
       const after = middle(points);
       const frame = canvas.getBoundingClientRect();
@@ -102,6 +103,7 @@ function drag(pane: Pane, canvas: HTMLElement, svg: SVGSVGElement, end: AbortSig
   );
   const lift = (event: PointerEvent): void => {
     points.delete(event.pointerId);
+    if (points.size === 0) canvas.toggleAttribute("data-panning", false);
   };
   on<HTMLElement, PointerEvent>(canvas, "pointerup", lift, end);
   on<HTMLElement, PointerEvent>(canvas, "pointercancel", lift, end);

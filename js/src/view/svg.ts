@@ -74,11 +74,13 @@ export function createGraphPane(context: ViewContext, source: GraphSource, end: 
   });
   watch(end, () => {
     const { k, x, y } = view.viewport.value;
-    const level = view.level.value;
     scene.style.transform = `translate(${x}px, ${y}px) scale(${k})`;
-    // Text keeps its size on screen from 100 % up, and when far.
-    root.style.setProperty("--nf-s", String(level === "far" ? 1 / k : 1 / Math.max(1, k)));
-    setAttributes(root, { "data-level": level });
+  });
+  // Text keeps its size on screen from 100 % up, and when far. Apart: whatever sets it has all styles looked at again.
+  const textScale = computed(() => 1 / Math.max(view.level.value === "far" ? 0 : 1, view.viewport.value.k));
+  watch(end, () => {
+    root.style.setProperty("--nf-s", String(textScale.value));
+    setAttributes(root, { "data-level": view.level.value });
   });
   light(pane, root, elements, end);
   moveSoftly(pane, root, end);
