@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from .scratch import Scratch
 from .values import real
 from .views import pieces
 
@@ -170,13 +171,13 @@ def _scan(channels: Tensor, limit: int, grid: tuple[int, int] | None, *, careful
     # Maps of the grid's own size are not pooled: their structure is their variance.
     pooled_to = None if channels.shape[1:] == grid else grid
     keep = pooled_to is not None and len(channels) * math.prod(pooled_to) <= _KEPT
-    tally = _Tally(limit)
+    tally, scratch = _Tally(limit), Scratch()
     structure: list[Tensor] = []
     pooled: list[Tensor] = []
     for start, piece in pieces(channels, limit):
-        values = _readable(real(piece, double=careful))
+        values = _readable(scratch.real(piece, double=careful))
         finite = values.isfinite() if careful else None
-        tally.add(start, values, _moments(values) if finite is None else _careful_moments(values, finite))
+        tally.add(start, values, _moments(values, scratch) if finite is None else _careful_moments(values, finite))
         if pooled_to is not None and piece.shape[1:] == channels.shape[1:]:
             maps = pool(values if finite is None else values.where(finite, 0), *pooled_to, limit=limit)
             structure.append(_variance(maps))
@@ -203,12 +204,12 @@ def _variance(maps: Tensor) -> Tensor:
     return (maps - maps.mean((1, 2), keepdim=True)).square_().mean((1, 2))
 
 
-def _moments(values: Tensor) -> list[Tensor]:
+def _moments(values: Tensor, scratch: Scratch) -> list[Tensor]:
     """Of `[channel, ...]`, all of it finite: extremes, mean, squares; sum of signs, number of values that are not 0."""
     axes = tuple(range(1, values.ndim))
     mean = values.mean(axes, keepdim=True)
-    squares = (values - mean).square_().sum(axes)
-    sign = values.sign()
+    squares = torch.sub(values, mean, out=scratch.like(values, "work")).square_().sum(axes)
+    sign = torch.sign(values, out=scratch.like(values, "work"))
     # Two sums of signs take a quarter of the time of two comparisons and counts.
     balance = sign.sum().view(1)
     return [values.amin(axes), values.amax(axes), mean.view(-1), squares, balance, sign.abs_().sum().view(1)]

@@ -124,11 +124,15 @@ def real(tensor: Tensor, *, double: bool = False) -> Tensor:
     """float32, or float64 for what float32 would not hold: float64, 32-bit integers and wider. Complex: magnitude."""
     if tensor.is_complex():
         tensor = (tensor.to(torch.complex64) if tensor.dtype == torch.complex32 else tensor).abs()
-    if not double and tensor.dtype in _SINGLE:
-        return tensor.to(torch.float32)
-    if tensor.device.type == "mps":  # has no float64
+    dtype = real_dtype(tensor, double=double)
+    if dtype == torch.float64 and tensor.device.type == "mps":  # has no float64
         tensor = tensor.cpu()
-    return tensor.to(torch.float64)
+    return tensor.to(dtype)
+
+
+def real_dtype(tensor: Tensor, *, double: bool = False) -> torch.dtype:
+    """What `real` makes of a tensor that is not complex."""
+    return torch.float32 if not double and tensor.dtype in _SINGLE else torch.float64
 
 
 def _pick_nested(tensor: Tensor, sample: int, spec: TensorSpec) -> Sample | Nothing:
