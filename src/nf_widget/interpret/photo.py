@@ -15,7 +15,7 @@ from .samples import of_sample, readable
 
 Doubles = npt.NDArray[np.float64]
 
-_EDGE = 160
+_EDGE = 128
 _IMAGENET = np.asarray([[0.485, 0.456, 0.406], [0.229, 0.224, 0.225]])
 # Interpolation goes a little beyond the range of an image.
 _SLACK = 0.02
@@ -25,7 +25,7 @@ _BYTES_FROM = 32.0
 
 
 def photo(tensor: Tensor, axes: Axes, *, sample: int = 0, held: Photo | None = None) -> Photo | None:
-    """An image input of 1 or 3 channels as a person knows it, at most 160 px an edge; None for any other tensor.
+    """An image input of 1 or 3 channels as a person knows it, at most 128 px an edge; None for any other tensor.
 
     Values in 0 to 1 or in 0 to 255 are taken as they are, and so are those that noise carried a little beyond 0 and 1;
     otherwise ImageNet's mean and standard deviation are undone where that lands in 0 to 1, then a range of -1 to 1,
