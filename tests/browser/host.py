@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from playwright.sync_api import ConsoleMessage, Locator, Page, Request
+from playwright.sync_api import ConsoleMessage, Locator, Page, Request, expect
 
 LOCAL = ("http://127.0.0.1", "ws://127.0.0.1", "data:", "blob:", "file:")
 
@@ -110,9 +110,10 @@ class Host:
         (self.results / f"{name}.txt").write_text(f"{text}\n", "utf-8")
 
     def screenshot(self, name: str) -> None:
-        """The page, into the folder of results."""
+        """The page at rest, into the folder of results."""
         self.results.mkdir(parents=True, exist_ok=True)
-        self.page.screenshot(path=self.results / f"{name}.png")
+        expect(self.page.locator(".nf-moving")).to_have_count(0)
+        self.page.screenshot(path=self.results / f"{name}.png", animations="disabled")
 
     def screenshot_of(self, locator: Locator, name: str) -> None:
         """One element, into the folder of results."""

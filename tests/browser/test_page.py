@@ -158,3 +158,34 @@ def test_styles_of_a_host_change_nothing(open_page: Open, width: int) -> None:
     after = page.evaluate(measure)
     assert len(before) > 150
     assert [pair for pair in zip(before, after, strict=True) if pair[0] != pair[1]] == []
+
+
+GLIDE = """() => new Promise((done) => {
+  const seen = [];
+  const until = performance.now() + 1500;
+  const look = () => {
+    const cards = [...document.querySelectorAll(".nf-stage")].map((card) => card.getBoundingClientRect().x);
+    seen.push({ cards, lines: Number(getComputedStyle(document.querySelector(".nf-edges")).opacity) });
+    if (performance.now() < until) requestAnimationFrame(look);
+    else done(seen);
+  };
+  look();
+})"""
+
+
+def test_no_line_is_shown_beside_cards_that_still_move(open_page: Open) -> None:
+    page = open_page("scene=classifier&theme=light", width=1400)
+    watched = page.evaluate_handle(f"() => {{ window.glide = ({GLIDE})(); }}")
+    page.set_viewport_size({"width": 900, "height": 1300})
+    seen = page.evaluate("() => window.glide")
+    watched.dispose()
+    first, last = seen[0], seen[-1]
+    assert first["lines"] == last["lines"] == 1
+    moving = [
+        each
+        for each in seen
+        if max(abs(at - end) for at, end in zip(each["cards"], last["cards"], strict=True)) > 2
+        and max(abs(at - start) for at, start in zip(each["cards"], first["cards"], strict=True)) > 2
+    ]
+    assert moving
+    assert all(each["lines"] == 0 for each in moving)
