@@ -70,3 +70,6 @@ export const viaText = (edge: EdgeInfo): string => edge.via.map(opText).join(" Â
 /** At most `length` characters, the last one an ellipsis where something is left out. */
 export const clip = (text: string, length: number): string =>
   text.length <= length ? text : `${text.slice(0, Math.max(1, length - 1))}â€¦`;
+
+/** Why a control is off. */
+export const needKernel = (what: string): string => `${what} need the kernel`;

@@ -33,6 +33,8 @@ export interface Model {
   off(event: string, callback: () => void): void;
   /** False where the host knows that no kernel will answer (a saved page). */
   readonly kernel?: boolean;
+  /** A page of our own holds the pictures of these frames, ascending. */
+  readonly frames?: readonly number[];
 }
 
 /** Traits that the front end may write. */
@@ -51,6 +53,8 @@ export interface WidgetState extends Signals {
   readonly problem: ReadonlySignal<string>;
   /** False where the host knows that no kernel will answer; read in an effect, it is followed. */
   readonly kernel: boolean;
+  /** The frames that a page of our own holds; undefined elsewhere. */
+  readonly frames: readonly number[] | undefined;
   /** The host has lost the widget's kernel. */
   disconnect(): void;
   /** `status.beat` of the last error that the reader has put aside. */
@@ -117,13 +121,14 @@ export function createWidgetState(model: Model, end: AbortSignal): WidgetState {
   return {
     ...(signals as unknown as Omit<
       WidgetState,
-      "history" | "problem" | "kernel" | "disconnect" | "dismissed" | "write"
+      "history" | "problem" | "kernel" | "frames" | "disconnect" | "dismissed" | "write"
     >),
     history: historyOf(signals.overview as Signal<Overview | null>, end),
     problem: computed(() => Object.values(problems.value)[0] ?? ""),
     get kernel() {
       return live.value;
     },
+    frames: model.frames,
     disconnect() {
       live.value = false;
     },

@@ -14,7 +14,7 @@ const revived = (value) => {
 };
 
 const state = new Map(Object.entries(revived(page.state)));
-const overviews = new Map(page.overviews.map((saved) => [`${saved.frame}/${saved.sample}`, saved]));
+const overviews = new Map(page.overviews.map((saved) => [saved.frame, saved]));
 const listeners = new Map();
 
 const announce = (name) => {
@@ -26,18 +26,17 @@ const put = (name, value) => {
   announce(`change:${name}`);
 };
 
-const move = () => {
-  const saved = overviews.get(`${state.get("frame")}/${state.get("sample")}`);
-  if (saved) put("overview", revived(saved));
-};
+// Pictures of another depth, sample or reference would need the model.
+const ours = new Set(["frame", "selected", "options", "wanted"]);
 
 const model = {
   kernel: false,
+  frames: [...overviews.keys()].filter(Number.isInteger).sort((a, b) => a - b),
   get: (name) => state.get(name),
   set: (name, value) => {
-    if (name === "expanded") return; // opening a stage needs the model
+    if (!ours.has(name) || (name === "frame" && !overviews.has(value))) return;
     put(name, value);
-    if (name === "frame" || name === "sample") move();
+    if (name === "frame") put("overview", revived(overviews.get(value)));
   },
   save_changes: () => undefined,
   send: () => undefined,

@@ -92,6 +92,34 @@ def inspect(host: Host) -> None:
     expect(host.inspector).not_to_be_visible()
 
 
+def off(host: Host) -> None:
+    """What would need the kernel is off and says why: depth, and what is not among the saved pictures."""
+    depths = "Other depths need the kernel"
+    plus = host.stage("body").locator(".nf-expand")
+    expect(plus).to_have_attribute("aria-disabled", "true")
+    expect(plus.locator("title")).to_have_text(depths)
+    plus.click()
+    host.stage("body").press("e")
+    for name in ("Open all stages one level", "Close all groups one level"):
+        button = host.widget.get_by_role("button", name=name)
+        expect(button).to_be_disabled()
+        expect(button).to_have_attribute("title", depths)
+    pin = host.widget.get_by_role("button", name="Pin this frame")
+    expect(pin).to_be_disabled()
+    expect(host.widget.locator(".nf-stage")).to_have_count(len(STAGES))
+    expect(host.widget).to_have_attribute("data-state", "no-kernel")
+
+
+def one_frame(host: Host) -> None:
+    """Where one frame was saved the slider stays on it."""
+    track = host.widget.locator(".nf-slider input[type=range]")
+    expect(track).to_be_disabled()
+    expect(track).to_have_attribute("title", "Other frames need the kernel")
+    for name in ("Previous frame", "Play", "Next frame"):
+        expect(host.widget.get_by_role("button", name=name)).to_be_disabled()
+    expect(host.widget.locator(".nf-message")).to_contain_text("Run the code again")
+
+
 def zoom(host: Host) -> None:
     """The picture grows, and fits again."""
     card = host.stage("mix")

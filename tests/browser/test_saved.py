@@ -22,12 +22,14 @@ from browser.vscode import VSCode
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 
 STATE = "application/vnd.jupyter.widget-state+json"
-STEPS = (still.draw, still.hover, still.inspect, still.zoom)
+STEPS = (still.draw, still.hover, still.inspect, still.off, still.zoom)
 MAKE = """
 exec(open("net.py").read())
 from ipywidgets.embed import embed_minimal_html
 embed_minimal_html("embedded.html", views=[w])
 w.save_html("own.html", frames="all", detail=["mix"])
+w.save_html("ends.html", frames=[0, 2])
+w.save_html("single.html")
 """
 
 
@@ -80,7 +82,7 @@ def test_saved_notebook_opens_without_running(
     context = browser.new_context(viewport={"width": 1280, "height": 1000})
     host = kind(context.new_page(), results, server)
     host.open_file(saved.name)
-    for step in STEPS:
+    for step in (*STEPS, still.one_frame):
         step(host)
     for name in ("dark", "light"):
         host.theme(name)
@@ -98,7 +100,7 @@ def test_saved_notebook_opens_in_vscode_without_running(
     editor = VSCode(context.new_page(), results, server, tmp_path)
     editor.open()
     editor.reopen(json.loads(saved.read_text("utf-8"))["metadata"]["widgets"][STATE])
-    for step in STEPS:
+    for step in (*STEPS, still.one_frame):
         step(editor)
     editor.screenshot("reopened-vscode")
     problems = editor.problems + editor.kernel_problems()
@@ -109,7 +111,7 @@ def test_saved_notebook_opens_in_vscode_without_running(
 
 def test_saved_notebook_becomes_html(saved: Path, page: Still, tmp_path: Path) -> None:
     page.open(converted(saved, tmp_path))
-    for step in STEPS:
+    for step in (*STEPS, still.one_frame):
         step(page)
     expect(page.widget).to_have_attribute("data-theme", "light")  # the page's own, whatever the system's is
     page.screenshot("nbconvert")
@@ -117,7 +119,7 @@ def test_saved_notebook_becomes_html(saved: Path, page: Still, tmp_path: Path) -
 
 def test_ipywidgets_embeds_it(pages: Path, page: Still) -> None:
     page.open(pages / "embedded.html")
-    for step in STEPS:
+    for step in (*STEPS, still.one_frame):
         step(page)
     still.theme(page)
     page.screenshot("embedded")
@@ -132,6 +134,28 @@ def test_saved_page_needs_nothing(pages: Path, page: Still) -> None:
     page.screenshot("save-html")
 
 
+def test_saved_page_moves_to_the_frames_that_it_holds(pages: Path, page: Still) -> None:
+    page.its_own = ()
+    page.open(pages / "ends.html")
+    place = page.widget.locator(".nf-s-place")
+    track = page.widget.locator(".nf-slider input[type=range]")
+    track.press("ArrowRight")
+    expect(place).to_have_text("frame 3 of 3")
+    expect(page.widget.get_by_role("button", name="Next frame")).to_be_disabled()
+    track.press("Home")
+    expect(place).to_have_text("frame 1 of 3")
+    assert "data-waiting" not in (page.widget.locator(".nf-s-marker").evaluate("e => e.outerHTML.split('>')[0]"))
+
+
+def test_saved_page_of_one_frame_stays_on_it(pages: Path, page: Still) -> None:
+    page.its_own = ()
+    page.open(pages / "single.html")
+    expect(page.widget.locator(".nf-slider input[type=range]")).to_be_disabled()
+    for name in ("Previous frame", "Play", "Next frame"):
+        expect(page.widget.get_by_role("button", name=name)).to_be_disabled()
+    page.screenshot("save-html-single")
+
+
 def steps_without_kernel(page: Still) -> None:
     """What was asked for is in the file: all frames, and every value of a stage."""
     picture = page.stage("input").locator("image").last
@@ -140,6 +164,13 @@ def steps_without_kernel(page: Still) -> None:
     track = page.widget.locator(".nf-slider input[type=range]")
     track.press("End")
     expect(picture).not_to_have_attribute("href", first)
+    track.press("Home")
+    expect(picture).to_have_attribute("href", first)
+    page.widget.get_by_role("button", name="Play").click()
+    expect(page.widget.locator(".nf-s-place")).to_have_text("frame 3 of 3")
+    expect(picture).not_to_have_attribute("href", first)
+    expect(page.widget.get_by_role("button", name="Play")).to_be_enabled()
+    expect(page.widget.locator(".nf-message")).to_contain_text("not in this page")
     page.stage("mix").click()
     expect(page.inspector.locator(".nf-i-plate canvas[data-exact]").first).to_be_visible()
     page.inspector.press("Escape")

@@ -94,3 +94,9 @@ export function iconButton(name: IconName, label: string, press: () => void, sig
   on(button, "click", press, signal);
   return button;
 }
+
+/** Turns a control off for a reason in words, its tooltip then; on for "". */
+export function turnOff(control: HTMLButtonElement | HTMLInputElement, why: string): void {
+  control.disabled = why !== "";
+  control.title = why || (control.getAttribute("aria-label") ?? "");
+}

@@ -1,5 +1,5 @@
 /** Edges and groups: what lies under the cards. */
-import { sampleShape, viaText } from "../format";
+import { needKernel, sampleShape, viaText } from "../format";
 import { collapse } from "../graph";
 import type { Arrow, EdgePath, GroupBox, Label } from "../layout/types";
 import type { EdgeInfo, GroupInfo } from "../protocol";
@@ -125,13 +125,14 @@ function collapseButton(group: GroupInfo, name: string, pane: Pane, end: AbortSi
   const { widget, index } = pane;
   const button = svg(
     "g.nf-collapse",
-    { role: "button", tabindex: 0, "aria-label": name },
-    svg("title", {}, name),
+    { role: "button", tabindex: 0, "aria-label": name, "aria-disabled": !widget.kernel && "true" },
+    svg("title", {}, widget.kernel ? name : needKernel("Other depths")),
     svg("rect.nf-hit", { x: 0, y: 1, width: 18, height: 18 }),
     svg("path", { d: "M5.5 10h7" }),
   );
   const close = (event: Event): void => {
     event.stopPropagation();
+    if (!widget.kernel) return;
     widget.write("expanded", collapse(index.peek(), widget.expanded.peek(), group.id));
   };
   on(button, "click", close, end);

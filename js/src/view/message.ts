@@ -47,7 +47,10 @@ function messageOf(pane: Pane, condition: Condition): Message | null {
       return errorMessage(pane) ?? say("This is the last frame that worked.");
     case "no-kernel":
       return say(
-        "Statistics are exact, pixels read ≈ from the overview. Run the cell again for exact pixels and other depths.",
+        "Statistics are exact, pixels read ≈ from the overview.",
+        widget.frames === undefined
+          ? "Run the code again for exact pixels and other depths."
+          : "More exact pixels and other depths are not in this page: they need the model.",
       );
     case "error":
       return errorMessage(pane);

@@ -1,6 +1,7 @@
 /** Under the graph: which frame of the input is shown, playing through them, and which sample of the batch. */
+import { needKernel } from "../format";
 import { computed, type ReadonlySignal, type ViewContext, watch } from "../state";
-import { html, icon, iconButton, on, setAttributes, svg } from "./dom";
+import { html, icon, iconButton, on, setAttributes, svg, turnOff } from "./dom";
 import { live, textButton } from "./parts";
 import { createFrames, type Frames } from "./slide/frames";
 import { menu } from "./slide/menu";
@@ -27,36 +28,40 @@ function playButton(frames: Frames, end: AbortSignal): HTMLButtonElement {
 }
 
 /** Pins this frame: what is shown is the difference to it, until it is reset. */
-function comparison(frames: Frames, alive: boolean, end: AbortSignal): readonly [HTMLElement, HTMLElement] {
+function comparison({ widget }: ViewContext, frames: Frames, end: AbortSignal): readonly [HTMLElement, HTMLElement] {
   const { current, reference, compare } = frames;
   const pin = html("button", { type: "button", class: "nf-button" }, "Δ");
   const reset = textButton("", () => compare(null), end);
   watch(end, () => {
     const frame = reference.value;
     const label = frame === null ? "Pin this frame: show differences to it" : "Pin this frame instead";
-    setAttributes(pin, { "aria-label": label, title: label, "aria-pressed": String(frame !== null) });
-    pin.disabled = !alive || frame === current.value;
+    setAttributes(pin, { "aria-label": label, "aria-pressed": String(frame !== null) });
+    const off = widget.kernel ? "" : needKernel("Differences");
+    turnOff(pin, off || (frame === current.value ? label : ""));
     reset.hidden = frame === null;
     const text = `Δ to frame ${(frame ?? 0) + 1} ✕`;
     reset.textContent = text;
     // Speech input says what it reads.
-    setAttributes(reset, { title: "Show values again", "aria-label": `${text}, show values again` });
+    setAttributes(reset, { "aria-label": `${text}, show values again` });
+    turnOff(reset, widget.kernel ? "" : needKernel("Values"));
   });
   on(pin, "click", () => compare(current.peek()), end);
   return [pin, reset];
 }
 
 function transport(context: ViewContext, frames: Frames, label: ReadonlySignal<string>, end: AbortSignal): HTMLElement {
-  const { count, current } = frames;
+  const { alone, count, current, reach } = frames;
   const step = (by: number) => () => frames.go(current.peek() + by);
   const back = iconButton("previous", "Previous frame", step(-1), end);
   const forward = iconButton("next", "Next frame", step(1), end);
   watch(end, () => {
-    back.disabled = current.value === 0;
-    forward.disabled = current.value === count.value - 1;
+    const off = (by: number, end: string): string =>
+      reach(current.value + by) === current.value ? alone.value || end : "";
+    turnOff(back, off(-1, "No frame before it"));
+    turnOff(forward, off(1, "No frame after it"));
   });
   const place = computed(() => `frame ${current.value + 1} of ${count.value}`);
-  const [pin, reset] = comparison(frames, context.widget.kernel, end);
+  const [pin, reset] = comparison(context, frames, end);
   const name = html("b.nf-s-label", {}, live(label, end));
   watch(end, () => {
     name.hidden = label.value === "";
@@ -85,6 +90,7 @@ function sampleChooser({ widget }: ViewContext, end: AbortSignal): HTMLElement {
   watch(end, () => {
     input.max = String(most.value);
     input.value = String(widget.sample.value);
+    turnOff(input, widget.kernel ? "" : needKernel("Other samples"));
   });
   on(
     input,

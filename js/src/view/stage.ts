@@ -84,7 +84,8 @@ function draw(element: SVGGElement, parts: Parts, looked: boolean): readonly Til
   if (stage === undefined || card === undefined || size === undefined) return [];
   const summaries = pane.widget.overview.value?.stages[id] ?? NO_SUMMARIES;
   const level = pane.view.level.value;
-  const plain = { size, level, card, measure: pane.measure, k: pane.step.value, waiting: parts.waiting.value };
+  const { kernel: live } = pane.widget;
+  const plain = { size, level, card, measure: pane.measure, k: pane.step.value, waiting: parts.waiting.value, live };
   const pictureStyle = styleOf(parts, summaries[0], plain, looked);
   const far = level === "far";
   const drawing = far || summaries[0] === undefined ? null : drawPicture(summaries[0], pictureStyle);

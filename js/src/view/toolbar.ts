@@ -1,10 +1,10 @@
 /** The bar on top: what the model is, what is going on, and the controls of the picture. */
 import { successive } from "../ends";
-import { count, duration } from "../format";
+import { count, duration, needKernel } from "../format";
 import { depth, search } from "../graph";
 import { type Condition, computed, type ReadonlySignal, watch } from "../state";
 import { changeDepth, fitAll, goTo, ZOOM_STEP, zoomBy } from "./actions";
-import { html, type IconName, icon, iconButton, on, setAttributes, svg } from "./dom";
+import { html, type IconName, icon, iconButton, on, setAttributes, svg, turnOff } from "./dom";
 import type { Pane } from "./pane";
 import { fillList, popover } from "./popover";
 import { save } from "./save";
@@ -186,7 +186,7 @@ function progress({ pane, condition }: ToolbarSource, end: AbortSignal): HTMLEle
 }
 
 export function createToolbar(source: ToolbarSource, end: AbortSignal): HTMLElement {
-  const { pane, condition, fullScreen } = source;
+  const { pane, fullScreen } = source;
   const { view, widget } = pane;
   const deep = stepper(
     {
@@ -220,8 +220,8 @@ export function createToolbar(source: ToolbarSource, end: AbortSignal): HTMLElem
     setAttributes(inspector, { "aria-pressed": String(view.inspector.value) });
   });
   watch(end, () => {
-    const dead = condition.value === "no-kernel" && !widget.kernel;
-    for (const button of deep.querySelectorAll("button")) button.disabled = dead;
+    const why = widget.kernel ? "" : needKernel("Other depths");
+    for (const button of deep.querySelectorAll("button")) turnOff(button, why);
   });
   const buttons = [
     iconButton("fit", "Fit (0 or double click)", () => fitAll(pane), end),

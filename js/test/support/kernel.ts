@@ -119,6 +119,8 @@ function tileFor(request: TileRequest, activation: Activation | undefined): Tile
 
 export class Kernel implements Model {
   readonly kernel: boolean;
+  /** As a page of our own tells which ones it holds. */
+  frames?: readonly number[];
   /** Every value that the front end wrote, in order. */
   readonly written: (readonly [name: string, value: unknown])[] = [];
   /** Answers a `wanted` at once; else only when `answer` is called. */

@@ -82,6 +82,41 @@ describe("the picture", () => {
     expect(shown.stage("dec1").textContent).toContain("<img src=x>");
   });
 
+  it("draws every edge with its head at its target, whatever stages are called", () => {
+    const names = ["input", `<img src=x>"'\`</script>`, "__proto__", "constructor", "url(#a)->b", "output"];
+    const edges = names.slice(1).map((name, i) => edgeInfo(names[i]!, name));
+    kernel.put(
+      "graph",
+      graphOf(
+        names.map((name) => stage(name)),
+        edges,
+      ),
+    );
+    for (const [i, { source, target }] of edges.entries()) {
+      const edge = shown.host.querySelectorAll<SVGGElement>(".nf-edge")[i]!;
+      expect([edge.dataset.source, edge.dataset.target]).toEqual([source, target]);
+      const ends = [
+        edge.querySelector(".nf-edge-head")!.parentElement!,
+        shown.host.querySelectorAll<SVGGElement>(".nf-stage")[i + 1]!,
+      ];
+      const [tip, card] = [ends[0]!.getAttribute("transform")!, ends[1]!.style.transform].map((text) =>
+        Number(/translate\(([\d.]+)/.exec(text)![1]),
+      );
+      expect(tip).toBe(card);
+      expect(edge.querySelector(".nf-edge-line")!.getAttribute("d")).toMatch(/^M[\d.]+ [\d.]+L/);
+    }
+  });
+
+  it("says while cards glide to other places, since lines wait for them", () => {
+    vi.useFakeTimers();
+    const moving = (): boolean => shown.host.querySelector(".nf-moving .nf-edges") !== null;
+    expect(moving()).toBe(false);
+    resize(600);
+    expect(moving()).toBe(true);
+    vi.advanceTimersByTime(1000);
+    expect(moving()).toBe(false);
+  });
+
   it("is drawn from the overview, which is not exact", () => {
     expect(shown.stage("mid").querySelectorAll("image").length).toBeGreaterThan(3);
     expect(shown.host.querySelector("[data-exact]")).toBeNull();
@@ -331,7 +366,41 @@ describe("states", () => {
     shown = open(kernel);
     expect(shown.root.dataset.state).toBe("no-kernel");
     const names = ["Open all stages one level", "Close all groups one level"];
-    for (const name of names) expect(shown.one<HTMLButtonElement>(`[aria-label="${name}"]`).disabled).toBe(true);
+    for (const name of names) {
+      const button = shown.one<HTMLButtonElement>(`[aria-label="${name}"]`);
+      expect([button.disabled, button.title]).toEqual([true, "Other depths need the kernel"]);
+    }
+    expect(shown.one(".nf-message").textContent).toContain("Run the code again");
+  });
+
+  it("no kernel: cards and groups neither open nor close, and say why", () => {
+    const opened = ["block", "enc1"];
+    kernel.put("graph", {
+      ...GRAPH,
+      stages: STAGES.map((each) => (each.id === "mid" ? { ...each, group: "block" } : each)),
+      groups: [{ id: "block", label: "block", type_name: "Sequential", parent: "" }],
+    });
+    kernel.put("expanded", opened);
+    const marks = (): Element[] => [...shown.host.querySelectorAll(".nf-expand, .nf-collapse")];
+    expect(marks().map((mark) => mark.hasAttribute("aria-disabled"))).toEqual([false, false]);
+    kernel.say("comm_live_update");
+    expect(marks()).toHaveLength(2);
+    for (const mark of marks()) {
+      expect(mark.getAttribute("aria-disabled")).toBe("true");
+      expect(mark.querySelector("title")!.textContent).toBe("Other depths need the kernel");
+      mark.dispatchEvent(new MouseEvent("click", { bubbles: true }));
+      mark.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true, cancelable: true }));
+    }
+    expect(written("expanded")).toEqual([]);
+  });
+
+  it("a page of our own says what is not in it", () => {
+    shown.close();
+    shown.end();
+    kernel = new Kernel(GRAPH, values, {}, false);
+    kernel.frames = [0];
+    shown = open(kernel);
+    expect(shown.one(".nf-message").textContent).toContain("not in this page");
   });
 
   it("a kernel that the host loses: the same, as soon as the host says so", () => {

@@ -34,8 +34,9 @@ let kernel: Kernel;
 let context: ViewContext;
 let reduced: (matches: boolean) => void;
 
-function open(traits: Partial<Traits> = {}, alive = true): HTMLElement {
+function open(traits: Partial<Traits> = {}, alive = true, held?: readonly number[]): HTMLElement {
   kernel = new Kernel(GRAPH, at, { frame_count: 5, frame_labels: ["σ = 0", "σ = 1"], ...traits }, alive);
+  if (held !== undefined) kernel.frames = held;
   context = contextOf(kernel, end.signal);
   const slider = createSlider(context, end.signal);
   document.body.append(slider);
@@ -225,6 +226,58 @@ describe("playing", () => {
     await vi.advanceTimersByTimeAsync(1000);
     expect(frames()).toEqual([]);
     expect(vi.getTimerCount()).toBe(0);
+  });
+});
+
+describe("without a kernel", () => {
+  const off = (slider: Element): Record<string, string> =>
+    Object.fromEntries(
+      [...slider.querySelectorAll<HTMLButtonElement>("button:disabled, input:disabled")].map((control) => [
+        control.getAttribute("aria-label") ?? control.parentElement!.textContent!,
+        control.title,
+      ]),
+    );
+
+  test("one frame: nothing moves, and each control says why", () => {
+    const slider = open({ frame: 2, sample_count: 4 }, false);
+    drag(slider, 4);
+    press(slider, "ArrowLeft");
+    expect(frames()).toEqual([]);
+    expect(range(slider).value).toBe("2");
+    const others = "Other frames need the kernel";
+    expect(off(slider)).toMatchObject({
+      Frame: others,
+      "Previous frame": others,
+      "Next frame": others,
+      Play: "Playing needs the kernel",
+      "Pin this frame: show differences to it": "Differences need the kernel",
+      "Sample of the batch": "Other samples need the kernel",
+      "channels and their order": "Other pictures need the kernel",
+    });
+  });
+
+  test("a page that holds some frames: moves to them alone", async () => {
+    const slider = open({ frame: 2 }, false, [0, 2, 3]);
+    expect(Object.keys(off(slider))).not.toContain("Frame");
+    drag(slider, 1);
+    await vi.advanceTimersByTimeAsync(100);
+    drag(slider, 4);
+    await vi.advanceTimersByTimeAsync(100);
+    expect(range(slider).value).toBe("3");
+    expect(off(slider)["Next frame"]).toBe("No frame after it");
+    press(slider, "ArrowLeft");
+    await vi.advanceTimersByTimeAsync(100);
+    press(slider, "ArrowLeft");
+    expect(frames()).toEqual([0, 3, 2, 0]);
+  });
+
+  test("a page that holds some frames: plays them", async () => {
+    const slider = open({ frame: 0 }, false, [0, 2, 3]);
+    expect(play(slider).disabled).toBe(false);
+    play(slider).click();
+    await vi.advanceTimersByTimeAsync(2000);
+    expect(frames()).toEqual([2, 3]);
+    expect(play(slider).getAttribute("aria-label")).toBe("Play");
   });
 });
 

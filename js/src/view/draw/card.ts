@@ -1,5 +1,5 @@
 /** A stage as a card: name, type, picture, shape, histogram, range. Sizes as in the drawing system. */
-import { brief, sampleShape, shapeText } from "../../format";
+import { brief, needKernel, sampleShape, shapeText } from "../../format";
 import type { Card, CardSize } from "../../layout/types";
 import type { StageInfo, Summary } from "../../protocol";
 import type { Level } from "../../viewport";
@@ -33,6 +33,8 @@ export interface CardStyle {
   readonly waiting: "queued" | "now";
   /** The course of the stage over the frames, in a cell beside the shape; null where there is none. */
   spark?(cell: Cell): SVGElement | null;
+  /** Something answers when a stage is opened. */
+  readonly live: boolean;
   /** A better picture is on its way and the kernel is slow. */
   readonly late: boolean;
   /** The kernel could not give a better picture. */
@@ -93,18 +95,18 @@ function head(stage: StageInfo, summary: Summary | undefined, style: CardStyle):
   const type = fitText(typeText(stage), room - taken, (text) => measure(text, "ui", 10));
   const corner: Child[] = [];
   if (alarm !== "") corner.push(warning(-INSET, 27, alarm, alarmWidth));
-  if (stage.expandable) corner.push(expandButton(stage));
+  if (stage.expandable) corner.push(expandButton(stage, style));
   return [
     steady(0, 0, label(INSET, 15, name, { class: "nf-name" }), label(INSET, 27, type, { class: "nf-type" })),
     corner.length > 0 && steady(style.card.width, 0, ...corner),
   ];
 }
 
-function expandButton(stage: StageInfo): SVGGElement {
+function expandButton(stage: StageInfo, { live }: CardStyle): SVGGElement {
   return svg(
     "g.nf-expand",
-    { "data-expand": stage.id },
-    svg("title", {}, `Show what is inside ${stage.label} (key e)`),
+    { "data-expand": stage.id, "aria-disabled": !live && "true" },
+    svg("title", {}, live ? `Show what is inside ${stage.label} (key e)` : needKernel("Other depths")),
     svg("rect", { x: -22, y: 3, width: 18, height: 18, class: "nf-hit" }),
     svg("path", { d: "M-16.5 11.5h7M-13 8v7" }),
   );

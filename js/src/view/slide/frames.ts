@@ -1,5 +1,6 @@
 /** The frame that is shown, and playing through all of them. */
 import { atEnd } from "../../ends";
+import { needKernel } from "../../format";
 import {
   type Condition,
   computed,
@@ -8,6 +9,7 @@ import {
   type Signal,
   signal,
   type ViewContext,
+  type WidgetState,
   watch,
 } from "../../state";
 import { on } from "../dom";
@@ -21,6 +23,8 @@ export interface Frames {
   readonly playing: ReadonlySignal<boolean>;
   /** Why it cannot be played, in words; "" where it can. */
   readonly still: ReadonlySignal<string>;
+  /** Why no other frame can be shown, in words; "" where one can. */
+  readonly alone: ReadonlySignal<string>;
   /** The frame to which differences are shown, or null. */
   readonly reference: ReadonlySignal<number | null>;
   /** Times the usual. */
@@ -28,6 +32,8 @@ export interface Frames {
   readonly loop: Signal<boolean>;
   /** Shows differences to this frame; null, the values. */
   compare(reference: number | null): void;
+  /** The frame that `go(frame)` shows. */
+  reach(frame: number): number;
   /** Stops playing. */
   go(frame: number): void;
   toggle(): void;
@@ -64,11 +70,24 @@ function reducedMotion(end: AbortSignal): ReadonlySignal<boolean> {
   return reduced;
 }
 
+/** Where moving to a frame ends: without a kernel, at one whose pictures are here. */
+function reachable({ kernel, frames, overview }: WidgetState, frame: number, from: number): number {
+  if (kernel) return frame;
+  const here = frames ?? [overview.value?.frame ?? from];
+  const back = frame < from;
+  const found = back ? here.filter((other) => other <= frame).at(-1) : here.find((other) => other >= frame);
+  return found ?? here.at(back ? 0 : -1) ?? from;
+}
+
 /** Why playing is off, in words; "" where it is not. */
-function stillness(condition: ReadonlySignal<Condition>, end: AbortSignal): ReadonlySignal<string> {
+function stillness(
+  { frames }: WidgetState,
+  condition: ReadonlySignal<Condition>,
+  end: AbortSignal,
+): ReadonlySignal<string> {
   const reduced = reducedMotion(end);
   return computed(() => {
-    if (condition.value === "no-kernel") return "Playing needs the kernel";
+    if (condition.value === "no-kernel" && (frames?.length ?? 0) < 2) return "Playing needs the kernel";
     return reduced.value ? "Playing is off: the system asks for reduced motion" : "";
   });
 }
@@ -81,7 +100,9 @@ export function createFrames(context: ViewContext, end: AbortSignal): Frames {
   const playing = signal(false);
   const [speed, loop] = [signal(1), signal(false)];
   const condition = computed(() => conditionOf(context));
-  const still = stillness(condition, end);
+  const still = stillness(widget, condition, end);
+  const reach = (frame: number): number => clamp(reachable(widget, clamp(frame), current.value));
+  const alone = computed(() => (reach(0) === reach(count.value - 1) ? needKernel("Other frames") : ""));
   const behind = computed(() => {
     const { frame = current.value, reference = null } = widget.overview.value ?? {};
     return frame !== current.value || (widget.kernel && reference !== widget.reference.value);
@@ -93,7 +114,7 @@ export function createFrames(context: ViewContext, end: AbortSignal): Frames {
     current.value = clamp(widget.frame.value);
   });
   const show = (frame: number): void => {
-    const next = clamp(frame);
+    const next = reach(frame);
     if (next === current.peek()) return;
     current.value = next;
     write(next);
@@ -103,7 +124,8 @@ export function createFrames(context: ViewContext, end: AbortSignal): Frames {
     const ticking = setInterval(() => {
       // The next frame waits for the pictures of this one: none is skipped, however slow the model.
       if (behind.peek()) return;
-      if (current.peek() < count.peek() - 1) show(current.peek() + 1);
+      const next = reach(current.peek() + 1);
+      if (next !== current.peek()) show(next);
       else if (loop.peek()) show(0);
       else playing.value = false;
     }, FRAME_MS / speed.value);
@@ -119,6 +141,8 @@ export function createFrames(context: ViewContext, end: AbortSignal): Frames {
     behind,
     playing,
     still,
+    alone,
+    reach,
     reference: widget.reference,
     speed,
     loop,
@@ -134,7 +158,7 @@ export function createFrames(context: ViewContext, end: AbortSignal): Frames {
         playing.value = false;
         return;
       }
-      if (current.peek() === count.peek() - 1) show(0);
+      if (reach(current.peek() + 1) === current.peek()) show(0);
       playing.value = true;
     },
   };

@@ -1,15 +1,23 @@
 /** What the slider's menu holds: how it plays, and what stays as the first frame showed it. */
 import type { Options } from "../../protocol";
+import { needKernel } from "../../format";
 import { computed, type ViewContext, watch } from "../../state";
-import { html, iconButton, on } from "../dom";
+import { html, iconButton, on, turnOff } from "../dom";
 import { chooser } from "../parts";
 import { popover } from "../popover";
 import type { Frames } from "./frames";
 
-function checkbox(label: string, read: () => boolean, write: (on: boolean) => void, end: AbortSignal): HTMLElement {
+function checkbox(
+  label: string,
+  read: () => boolean,
+  write: (on: boolean) => void,
+  end: AbortSignal,
+  off = (): string => "",
+): HTMLElement {
   const input = html("input", { type: "checkbox" });
   watch(end, () => {
     input.checked = read();
+    turnOff(input, off());
   });
   on(input, "change", () => write(input.checked), end);
   return html("label.nf-s-choice", {}, input, label);
@@ -39,6 +47,7 @@ export function menu({ widget }: ViewContext, frames: Frames, end: AbortSignal):
       () => options.value[name],
       (on) => set({ [name]: on }),
       end,
+      () => (widget.kernel ? "" : needKernel("Other pictures")),
     );
   const loop = checkbox(
     "in a loop",

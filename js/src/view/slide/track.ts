@@ -2,7 +2,7 @@
 import { atEnd } from "../../ends";
 import { computed, type ReadonlySignal, signal, watch } from "../../state";
 import { type Bitmap, putBitmap } from "../canvas";
-import { html, on, setAttributes } from "../dom";
+import { html, on, setAttributes, turnOff } from "../dom";
 import type { Frames } from "./frames";
 import { type Memory, runsOf, THUMBNAIL } from "./memory";
 
@@ -123,6 +123,7 @@ export function track(frames: Frames, memory: Memory, label: ReadonlySignal<stri
     range.max = String(frames.count.value - 1);
     range.value = String(frames.current.value);
     range.setAttribute("aria-valuetext", label.value);
+    turnOff(range, frames.alone.value);
   });
   watch(end, () => {
     box.toggleAttribute("data-thumbnails", memory.photo.value);
@@ -130,7 +131,11 @@ export function track(frames: Frames, memory: Memory, label: ReadonlySignal<stri
     // A thumb as wide as one frame's share puts its middle on the middle of that share.
     box.style.setProperty("--nf-s-thumb", `${(width.value / frames.count.value).toFixed(3)}px`);
   });
-  on(range, "input", () => frames.go(Number(range.value)), end);
+  const moved = (): void => {
+    frames.go(Number(range.value));
+    range.value = String(frames.current.peek());
+  };
+  on(range, "input", moved, end);
   box.append(
     strip(frames, memory, cells, end),
     marker(frames, memory, width, end),
