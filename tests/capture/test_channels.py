@@ -157,3 +157,10 @@ def test_pinned_channels_are_shown_in_their_order():
     summary = reduce(maps, IMAGE, leaf="", pinned=(9, 4, 99, 21))
     assert summary.picture.channels == (9, 4, 21)
     assert np.array_equal(summary.picture.values, maps[0, [9, 4, 21]])
+
+
+@pytest.mark.parametrize("budget", [64, 1 << 20])
+def test_scores_that_differ_by_rounding_alone_come_by_index(budget):
+    maps = torch.full((2, 3, 6), 6.0, dtype=torch.float16)
+    maps[0, 0, 0] = maps[1, 1, 0] = 0
+    assert reduce(maps, MAPS, leaf="", budget=budget).ranking.order.tolist() == [0, 1]

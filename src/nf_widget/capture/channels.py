@@ -25,6 +25,8 @@ _ALIKE = 0.8
 _WEAK = 0.12
 # A channel is dead when its values differ by no more than this share of the stage's largest magnitude.
 _FLAT = 1e-6
+# Of a score, so many count for the order.
+_BITS = 16
 # Where sigmoid, tanh and ReLU6 level off, and how near to it counts.
 _BOUNDS = (1.0, -1.0, 6.0)
 _NEAR = 1e-3
@@ -128,7 +130,10 @@ def _unit(profiles: Rows) -> Rows:
 
 
 def _descending(scores: Doubles) -> Indices:
-    return np.argsort(-scores, kind="stable")
+    """By score; those that differ by no more than sums in another order would, by index."""
+    digits, exponents = np.frexp(scores)
+    rounded = np.ldexp(np.round(digits * 2.0**_BITS), exponents)
+    return np.argsort(-rounded, kind="stable")
 
 
 def _silent(channels: Tensor, moments: Moments, stats: Statistics, limit: int) -> tuple[int, int]:
