@@ -34,6 +34,19 @@ def test_a_true_graph_is_confirmed(untouched: Callable[..., Any]) -> None:
     assert str(found) == "4 of 4 edges carried influence in 3 trials each."
 
 
+def test_stages_inside_of_a_fused_layer(untouched: Callable[..., Any]) -> None:
+    """In runs without a mode torch 2.4 would not call them."""
+    layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
+    model, x = nn.TransformerEncoder(layer, 2).eval(), torch.randn(2, 3, 8)
+    assert torch.backends.mha.get_fastpath_enabled()
+    with untouched(model, (x,)):
+        found = traced(model, x).verified([f"layers.{i}.{name}" for i in (0, 1) for name in ("self_attn", "linear1")])
+    assert found.ok
+    assert not found.undecided
+    assert found.confirmed == found.edges
+    assert torch.backends.mha.get_fastpath_enabled()
+
+
 def test_a_missing_edge_is_an_unexplained_influence() -> None:
     run = traced(Residual(), torch.randn(3, 4))
     found = run.verified(["a", "b"], without(run.graph(["a", "b"]), "a", "output"))

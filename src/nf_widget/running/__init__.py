@@ -17,6 +17,7 @@ from torch.nn.parameter import UninitializedBuffer
 
 from ..errors import StateWarning
 from .conditions import Conditions, TrainingMode, record_conditions, training_flags, under
+from .fused import unfused
 from .hooks import hooked
 from .interrupts import interruptible, interrupts_held
 from .modes import PassMode, close_what_waits, function_modes_kept
@@ -38,6 +39,7 @@ __all__ = [
     "record_conditions",
     "run",
     "runnable",
+    "unfused",
     "without_stopping",
 ]
 

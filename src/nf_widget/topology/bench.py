@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from ..inputs import Inputs
 from ..nested import Nested, leaves
 from ..records import Selection, StageId, Trace
-from ..running import Conditions, borrowed, run
+from ..running import Conditions, borrowed, run, unfused
 from .gifts import Given, Way, plainly
 from .holding import Call, Forward, lasting, written_since
 from .perturb import Numbers, duplicate, perturb, same
@@ -263,8 +263,9 @@ class Bench:
 
     @contextmanager
     def _ready(self) -> Iterator[tuple[tuple[Any, ...], dict[str, Any], tuple[Tensor, ...]]]:
-        """The model borrowed, with arguments that it may write to."""
-        with borrowed(self._model, self._conditions) as state:
+        """The model borrowed, with arguments that it may write to. Unfused, as the trace was: else the stages inside of
+        a fused layer would run in some ways of holding and not in others."""
+        with borrowed(self._model, self._conditions) as state, unfused():
             parameters = dict(self._model.named_parameters()) if self._written else {}
             for name in self._written:
                 state.keep(parameters[name])
