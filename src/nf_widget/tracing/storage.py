@@ -165,6 +165,8 @@ class Provenance:
         elif known is None or known[0]() is not tensor:
             self.tag(tensor, None)
         if memory not in self._histories:
+            if len(self._histories) >= self._next_prune:
+                self._prune()
             self._histories[memory] = (tensor.untyped_storage()._weak_ref(), [])  # type: ignore[assignment]
         history = self._histories[memory][1]
         region = _region(tensor if target is None else target)
@@ -219,7 +221,7 @@ class Provenance:
         self._forget_dead()
         for key in [key for key, (weak, _) in self._histories.items() if torch.UntypedStorage._expired(weak)]:
             torch.UntypedStorage._free_weak_ref(self._histories.pop(key)[0])
-        self._next_prune = max(_PRUNE_EVERY, 2 * len(self._tags))
+        self._next_prune = max(_PRUNE_EVERY, 2 * max(len(self._tags), len(self._histories)))
 
 
 def address(tensor: Tensor | None) -> int:
