@@ -131,9 +131,9 @@ def test_a_cell_run_thirty_times_leaves_nothing_behind(lab: Lab, results: Path) 
     assert lab.value("len(seen)") == 36
     assert lab.value("[n for n, ref in enumerate(seen) if ref() is not None]") == []
     assert lab.value("[len(m._forward_hooks) + len(m._forward_pre_hooks) for m in model.modules()]") == [0] * 4
-    # One widget of this notebook alone is several hundred nodes and listeners.
+    # JupyterLab itself comes and goes by a hundred; eight of each run would be seen.
     assert after.nodes - before.nodes < 300, (str(before), str(after))
-    assert after.listeners - before.listeners < 60, (str(before), str(after))
+    assert after.listeners - before.listeners < 240, (str(before), str(after))
     assert after.mb - before.mb < 12, (str(before), str(after))
 
 
