@@ -61,19 +61,24 @@ def _animate(lab: Lab) -> None:
     lab.theme("dark")
     shown = _widget(lab, cell)
     count = lab.value("fade.frame_count")
+    for frame in range(count):  # the ribbon below the slider shows the frames that were seen
+        _at(lab, shown, frame, count)
     pictures = []
     for frame in range(0, count, 2):
-        lab.run(f"fade.frame = {frame}")
-        expect(shown.locator(".nf-s-place")).to_contain_text(f"frame {frame + 1} of {count}")
-        expect(shown).to_have_attribute("data-state", "idle")
+        _at(lab, shown, frame, count)
         lab.page.wait_for_timeout(300)
         picture = Image.open(io.BytesIO(shown.screenshot())).convert("RGB")
-        pictures.append(
-            picture.resize((MOVING_WIDTH, picture.height * MOVING_WIDTH // picture.width), Image.Resampling.LANCZOS)
-        )
+        size = MOVING_WIDTH, picture.height * MOVING_WIDTH // picture.width
+        pictures.append(picture.resize(size, Image.Resampling.LANCZOS))
     first, *others = [*pictures, *pictures[-2:0:-1]]
     options = {"duration": [FRAME_MS] * (1 + len(others)), "loop": 0, "quality": 70, "method": 6}
     first.save(PICTURES / "scrub.webp", save_all=True, append_images=others, **options)
+
+
+def _at(lab: Lab, shown: Locator, frame: int, count: int) -> None:
+    lab.run(f"fade.frame = {frame}")
+    expect(shown.locator(".nf-s-place")).to_contain_text(f"frame {frame + 1} of {count}")
+    expect(shown).to_have_attribute("data-state", "idle")
 
 
 def _widget(lab: Lab, cell: int) -> Locator:
