@@ -28,7 +28,7 @@ ALLOWED = {
         "topology",
     },
     "cuts": {"inputs", "interpret", "options", "recording", "selection", "topology", "warned"},
-    "passes": {"colours", "capture", "interpret", "inputs", "meaning", "options", "recording", "sites", "waiting"},
+    "passes": {"capture", "interpret", "inputs", "meaning", "options", "pins", "recording", "sites", "waiting"},
     "waiting": {"capture"},
     "rollouts": {"capture", "inputs", "recording"},
     "meaning": {"inputs", "interpret", "options"},

@@ -80,7 +80,5 @@ def test_a_smaller_budget_holds_at_once(widget: FlowWidget) -> None:
 
 
 def test_an_embedded_page_gets_the_whole_state(widget: FlowWidget) -> None:
-    (state,) = [
-        s["state"] for s in embed_data(views=[widget])["manager_state"]["state"].values() if "_esm" in s["state"]
-    ]
+    state = embed_data(views=[widget])["manager_state"]["state"][widget.model_id]["state"]
     assert {"_view_name", "frame", "graph", "selected"} <= set(state)

@@ -12,7 +12,7 @@ export type Shape = readonly number[];
 export type LeafInfo = { readonly path: string; readonly shape: Shape; readonly dtype: string };
 export interface StageInfo {
   readonly id: string;
-  readonly kind: "input" | "call" | "output";
+  readonly kind: "input" | "call" | "representation" | "output";
   readonly path: string;
   readonly label: string;
   /** Class of the module, or what the input or output is ("RGB image"). */

@@ -18,6 +18,7 @@ from .recording import Recorded
 from .records import Edge, Leaf, Note, Selection, Stage, StageGraph, StageId, Summary, Trace
 from .selection import expand, select
 from .topology import Setting, build
+from .topology.representation import with_representations
 from .topology.verify import Verification, verify
 from .warned import warn_about
 
@@ -26,13 +27,14 @@ from .warned import warn_about
 class Cut:
     """`base` is the first selection, `selection` what is left of it with `expanded` stages opened.
 
-    `words` say what inputs and outputs are.
+    `calls` is the graph of module calls alone, `graph` the one that is shown. `words` say what inputs and outputs are.
     """
 
     recorded: Recorded
     setting: Setting
     base: Selection
     selection: Selection
+    calls: StageGraph
     graph: StageGraph
     expanded: tuple[str, ...] = ()
     words: Mapping[StageId, str] = field(default_factory=dict)
@@ -54,19 +56,28 @@ def first_cut(model: nn.Module, inputs: Inputs, recorded: Recorded, options: Opt
     warn_about(selection.notes)
     setting = Setting(inputs, recorded.conditions)
     graph = build(model, recorded.trace, selection, topology=options.topology, setting=setting)
-    return Cut(recorded, setting, selection, selection, graph)
+    return Cut(recorded, setting, selection, selection, graph, shown(graph, recorded.trace, options))
 
 
 def opened(model: nn.Module, cut: Cut, stages: Sequence[str], options: Options) -> Cut:
     """The same forward with these stages shown as their children, and no others."""
     selection = expand(cut.trace, cut.base, stages) if stages else cut.base
     graph = build(model, cut.trace, selection, topology=options.topology, setting=cut.setting)
-    return worded(replace(cut, selection=selection, graph=graph, expanded=tuple(stages)), cut.words)
+    found = shown(graph, cut.trace, options)
+    return worded(replace(cut, selection=selection, calls=graph, graph=found, expanded=tuple(stages)), cut.words)
+
+
+def shown(calls: StageGraph, trace: Trace, options: Options) -> StageGraph:
+    """Where stages were not named by hand, with the vectors that heads read."""
+    if options.layers is not None:
+        return calls
+    room = options.max_stages - sum(stage.kind == "call" for stage in calls.stages)
+    return with_representations(calls, trace, room=room)
 
 
 def described(cut: Cut, summaries: Mapping[StageId, Sequence[Summary]]) -> Cut:
     """Inputs and outputs say what they are, from their first summaries."""
-    ends = [stage for stage in cut.graph.stages if stage.call is None and summaries.get(stage.id)]
+    ends = [stage for stage in cut.graph.stages if stage.kind in {"input", "output"} and summaries.get(stage.id)]
     return worded(cut, {stage.id: in_words(summaries[stage.id][0], stage.kind) for stage in ends})
 
 
@@ -123,9 +134,9 @@ def worth_keeping(cut: Cut, budget: int, *, moved: bool) -> bool:
 
 
 def verified(model: nn.Module, cut: Cut) -> Verification:
-    """Every edge of the cut, checked by intervention."""
+    """Every edge between module calls of the cut, checked by intervention."""
     setting, written = cut.setting, cut.recorded.written
-    return verify(model, setting.inputs, setting.conditions, cut.trace, cut.selection, cut.graph, written=written)
+    return verify(model, setting.inputs, setting.conditions, cut.trace, cut.selection, cut.calls, written=written)
 
 
 def stage_named(graph: StageGraph, name: str) -> Stage:

@@ -23,26 +23,23 @@ from .capture.reducers import Reduction, is_small, reduce
 from .capture.run import Pass, Plan, Tap
 from .capture.values import physical, spec_of
 from .capture.weights import Weights
-from .colours import colour_range
 from .errors import StageError
 from .inputs import Inputs
 from .interpret.axes import infer, parse
 from .meaning import Reader
 from .nested import leaves, reachable
 from .options import Options
+from .pins import pinned_to, shown_channels
 from .recording import Recorded
 from .records import (
     Axes,
-    FeatureMaps,
     Nothing,
     Request,
     Stage,
     Summary,
     TensorSpec,
     Tile,
-    TokenStrip,
     Trace,
-    VolumeSlices,
 )
 from .sites import MOST, Site, sites_of
 from .waiting import Waiting
@@ -116,8 +113,10 @@ def capture_stages(
     taps = tuple(_tap(wish, taker, trace) for wish in stages if "outputs" in wish.parts and wish.stage.leaves)
     given = [wish for wish in wishes if wish.stage.kind == "input"]
     results = [wish for wish in wishes if wish.stage.kind == "output"]
+    read = [wish for wish in wishes if wish.stage.kind == "representation" and "outputs" in wish.parts]
     plan = Plan(
         taps=taps,
+        entries=tuple(_entry(wish, taker, trace) for wish in read),
         inputs=_input_taker(given, taker, inputs) if given else None,
         output=_output_taker(results, taker) if results else None,
         written=recorded.written,
@@ -196,35 +195,12 @@ def _input_size(trace: Trace) -> tuple[int, ...]:
     return ()
 
 
-def shown_channels(summary: Summary) -> tuple[int, ...] | None:
-    """The channels in its picture, with the places of the slices of a volume; None where it has none of its choice."""
-    match summary.picture:
-        case FeatureMaps(channels=channels):
-            return channels
-        case TokenStrip(maps=FeatureMaps(channels=channels)):
-            return channels
-        case VolumeSlices(channel=channel, planes=planes):
-            return (channel, *(plane.index for plane in planes))
-        case _:
-            return None
-
-
 def channels_of(summary: Summary) -> tuple[int | None, ...]:
     """What to ask for to have every value of a leaf: its channels, or None for the only plane."""
     names, shape = summary.axes.names, summary.spec.shape
     if summary.axes.kind in ("image", "attention") and "channel" in names:
         return tuple(range(shape[names.index("channel")]))
     return (None,)
-
-
-def pinned_to(pin: Summary | None, summary: Summary) -> Summary:
-    """`summary` with the colours, and the order of the channels, of `pin`."""
-    if pin is None:
-        return replace(summary, scale=colour_range(summary.statistics))
-    ranking = summary.ranking
-    if ranking is not None and pin.ranking is not None and len(ranking.order) == len(pin.ranking.order):
-        ranking = replace(ranking, order=pin.ranking.order)
-    return replace(summary, scale=pin.scale, ranking=ranking)
 
 
 class _Taker:
@@ -298,6 +274,15 @@ def _tap(wish: Wish, taker: _Taker, trace: Trace) -> Tap:
     call = trace.calls[wish.stage.call]
     return Tap(
         call.path, call.index, lambda output: taker.take(wish, [(at, physical(t)) for at, t in reachable(output)])
+    )
+
+
+def _entry(wish: Wish, taker: _Taker, trace: Trace) -> Tap:
+    if wish.stage.reads is None:
+        raise StageError(f"{wish.stage.id} is no representation.")
+    call = trace.calls[wish.stage.reads]
+    return Tap(
+        call.path, call.index, lambda given: taker.take(wish, [("", physical(t)) for _, t in reachable(given)][:1])
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from .colours import colour_range
-from .records import StageId, Summary
+from .records import FeatureMaps, StageId, Summary, TokenStrip, VolumeSlices
 
 
 class Pins:
@@ -49,3 +49,26 @@ def _with_scale(summary: Summary, first: Mapping[str, Summary]) -> Summary:
 
 def _scale(summary: Summary, *, own: bool) -> tuple[float, float] | None:
     return colour_range(summary.statistics) if own else summary.scale
+
+
+def shown_channels(summary: Summary) -> tuple[int, ...] | None:
+    """The channels in its picture, with the places of the slices of a volume; None where it has none of its choice."""
+    match summary.picture:
+        case FeatureMaps(channels=channels):
+            return channels
+        case TokenStrip(maps=FeatureMaps(channels=channels)):
+            return channels
+        case VolumeSlices(channel=channel, planes=planes):
+            return (channel, *(plane.index for plane in planes))
+        case _:
+            return None
+
+
+def pinned_to(pin: Summary | None, summary: Summary) -> Summary:
+    """`summary` with the colours, and the order of the channels, of `pin`."""
+    if pin is None:
+        return replace(summary, scale=colour_range(summary.statistics))
+    ranking = summary.ranking
+    if ranking is not None and pin.ranking is not None and len(ranking.order) == len(pin.ranking.order):
+        ranking = replace(ranking, order=pin.ranking.order)
+    return replace(summary, scale=pin.scale, ranking=ranking)

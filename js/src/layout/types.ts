@@ -4,7 +4,7 @@ import type { EdgeKind, Evidence, Shape } from "../protocol";
 
 export interface LayoutStage {
   readonly id: string;
-  readonly kind: "input" | "call" | "output";
+  readonly kind: "input" | "call" | "representation" | "output";
   readonly leaves: readonly { readonly shape: Shape }[];
   readonly order: number;
   readonly group: string;

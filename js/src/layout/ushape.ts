@@ -72,7 +72,7 @@ function findWith(net: Net, areaOf: Area): UShape | null {
   const isolated = net.stages.flatMap((_, node) =>
     net.out[node]!.length + net.into[node]!.length === 0 ? [node] : [],
   );
-  const ends = new Set(path.filter((node) => net.stages[node]!.kind !== "call"));
+  const ends = new Set(path.filter((node) => ["input", "output"].includes(net.stages[node]!.kind)));
   return { left, right, bottom, isolated, ends, ...split };
 }
 

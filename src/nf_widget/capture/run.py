@@ -25,8 +25,8 @@ from .attention import AttentionTracer, Looking
 
 @dataclass(frozen=True, slots=True)
 class Tap:
-    """Wants the output of call `index` of the module at `path`. `take(output)` runs in the hook, and keeps nothing of
-    the output's size: the next op may overwrite it."""
+    """Wants what call `index` of the module at `path` gives out, or is given. `take` runs in the hook, and keeps
+    nothing of that size: the next op may overwrite it."""
 
     path: str
     index: int
@@ -36,12 +36,14 @@ class Tap:
 @dataclass(frozen=True, slots=True)
 class Plan:
     """What a pass is to take. `inputs` gets the input leaves before the forward, `output` the result after it.
+    `entries` are taps of what calls are given, as `(args, kwargs)`.
 
     With `attention`, torch functions are watched too, which switches torch's fused paths off. Without `output`, the
     forward ends as soon as the last tap and the last look have been served.
     """
 
     taps: tuple[Tap, ...] = ()
+    entries: tuple[Tap, ...] = ()
     inputs: Callable[[Sequence[Tensor]], None] | None = None
     output: Callable[[Any], None] | None = None
     written: tuple[str, ...] = ()
@@ -72,7 +74,7 @@ def capture(model: nn.Module, inputs: Inputs, conditions: Conditions, plan: Plan
         if plan.inputs is not None:
             with _aside(conditions):
                 plan.inputs(tensors)
-        if not plan.taps and plan.output is None and plan.attention is None:
+        if not plan.taps and not plan.entries and plan.output is None and plan.attention is None:
             return done
         watch = _Watch(plan, conditions)
         stack.enter_context(watch.on(model))
@@ -94,6 +96,9 @@ class _Watch:
     def __init__(self, plan: Plan, conditions: Conditions) -> None:
         self._conditions = conditions
         self._open = {(tap.path, tap.index): tap for tap in plan.taps}
+        self._awaited = {(tap.path, tap.index): tap for tap in plan.entries}
+        self._entries = list(dict.fromkeys(tap.path for tap in plan.entries))
+        self._begun: dict[str, int] = defaultdict(int)
         self._paths = list(dict.fromkeys(tap.path for tap in plan.taps))
         self._stops = plan.output is None
         self._counts: dict[str, int] = defaultdict(int)
@@ -108,7 +113,7 @@ class _Watch:
         return self._spent + (0.0 if self._tracer is None else self._tracer.spent)
 
     def missed(self) -> list[Tap]:
-        return list(self._open.values())
+        return [*self._open.values(), *self._awaited.values()]
 
     def calls(self) -> dict[str, int]:
         return {path: self._counts[path] for path in self._paths}
@@ -117,6 +122,9 @@ class _Watch:
     def on(self, model: nn.Module) -> Iterator[None]:
         scripted: dict[nn.Module, str] = {}
         with ExitStack() as stack:
+            for path in self._entries:
+                module = along(model, path)[-1][1]
+                stack.callback(module.register_forward_pre_hook(self._entry_hook(path), with_kwargs=True).remove)
             for path in self._paths:
                 module = along(model, path)[-1][1]
                 if isinstance(module, torch.jit.ScriptModule):
@@ -136,6 +144,14 @@ class _Watch:
     def _hook(self, path: str) -> Callable[[nn.Module, Any, Any], None]:
         def hook(_module: nn.Module, _args: Any, output: Any) -> None:
             self._serve(path, output)
+
+        return hook
+
+    def _entry_hook(self, path: str) -> Callable[[nn.Module, Any, Any], None]:
+        def hook(_module: nn.Module, args: Any, kwargs: Any) -> None:
+            index = self._begun[path]
+            self._begun[path] = index + 1
+            self._take(self._awaited.pop((path, index), None), (args, kwargs))
 
         return hook
 
@@ -168,18 +184,20 @@ class _Watch:
     def _serve(self, path: str, output: Any) -> None:
         index = self._counts[path]
         self._counts[path] = index + 1
-        tap = self._open.pop((path, index), None)
+        self._take(self._open.pop((path, index), None), output)
+
+    def _take(self, tap: Tap | None, found: Any) -> None:
         if tap is None:
             return
         start = _now(self._conditions)
         with _aside(self._conditions):
-            tap.take(output)
+            tap.take(found)
         self._spent += _now(self._conditions) - start
         self._stop_if_done()
 
     def _stop_if_done(self) -> None:
         looked = self._tracer is None or self._tracer.done
-        without_stopping(lambda: self._stops and not self._open and looked)
+        without_stopping(lambda: self._stops and not self._open and not self._awaited and looked)
 
 
 def _hooked(module: nn.Module) -> bool:

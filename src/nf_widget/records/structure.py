@@ -15,7 +15,7 @@ StageId = NewType("StageId", str)
 
 Evidence = Literal["traced", "inferred"]
 EdgeKind = Literal["main", "skip", "merge"]
-StageKind = Literal["input", "call", "output"]
+StageKind = Literal["input", "call", "representation", "output"]
 TopologyName = Literal["runtime", "fx", "sequential"]
 OpKind = Literal["input", "call", "identity", "write", "opaque", "constant"]
 
@@ -137,7 +137,10 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One box of the picture. `leaves` are the tensors that it gives out."""
+    """One box of the picture. `leaves` are the tensors that it gives out.
+
+    A representation is no module call but the vector that the call `reads` is given.
+    """
 
     id: StageId
     kind: StageKind
@@ -152,6 +155,7 @@ class Stage:
     detail: str = ""
     expandable: bool = False
     status: Literal["ok", "raised", "not-run"] = "ok"
+    reads: CallId | None = None
 
     @property
     def spec(self) -> TensorSpec | None:
