@@ -55,12 +55,16 @@ def _inside_fused(model: nn.Module, taps: Sequence[Tap], conditions: Conditions)
     """Paths of taps inside of layers that would take their fused path under these conditions."""
     if not taps or not torch.backends.mha.get_fastpath_enabled():
         return []
-    training = dict(zip(model.modules(), conditions.flags, strict=True))
-    return [
-        tap.path
+    layers = [
+        (tap.path, module)
         for tap in taps
-        if any(isinstance(m, nn.TransformerEncoderLayer) and not training[m] for _, m in along(model, tap.path)[1:-1])
+        for _, module in along(model, tap.path)[1:-1]
+        if isinstance(module, nn.TransformerEncoderLayer)
     ]
+    if not layers:  # the flags of all modules take longer
+        return []
+    training = dict(zip(model.modules(), conditions.flags, strict=True))
+    return list(dict.fromkeys(path for path, layer in layers if not training[layer]))
 
 
 @contextmanager
