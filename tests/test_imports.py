@@ -108,7 +108,11 @@ def test_all_names_exactly_what_is_public_in_order() -> None:
         for name, value in vars(nf_widget).items()
         if not name.startswith("_") and getattr(value, "__module__", "").startswith("nf_widget")
     }
-    assert set(nf_widget.__all__) == visible | {"__version__"}
+    # The widget is imported when it is asked for.
+    assert set(nf_widget.__all__) == visible | {"__version__", "FlowWidget"}
+    assert all(hasattr(nf_widget, name) for name in nf_widget.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'Widget'"):
+        _ = nf_widget.Widget
     assert list(nf_widget.__all__) == sorted(nf_widget.__all__)
 
 

@@ -5,6 +5,9 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from ._version import __version__
 from .errors import (
     AxesError,
@@ -27,7 +30,9 @@ from .errors import (
 from .flow import Flow
 from .records import Edge, ModuleCall, Stage, StageGraph, Summary, TensorSpec, Trace
 from .session import trace
-from .widget import FlowWidget
+
+if TYPE_CHECKING:
+    from .widget import FlowWidget
 
 __all__ = [
     "AxesError",
@@ -58,3 +63,10 @@ __all__ = [
     "__version__",
     "trace",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # Importing what widgets need takes as long as all the rest, and `trace` needs none of it.
+    if name != "FlowWidget":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return import_module(".widget", __name__).FlowWidget
