@@ -21,6 +21,7 @@ from nf_widget.inputs import Inputs
 from nf_widget.running import Conditions, along, borrowed, run, without_stopping
 
 from .attention import AttentionTracer, Looking
+from .values import without_autocast
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,15 +209,8 @@ def _hooked(module: nn.Module) -> bool:
 @contextmanager
 def _aside(conditions: Conditions) -> Iterator[None]:
     """Our own arithmetic in the middle of a forward: no gradients, no autocast, default dtype float32."""
-    with torch.no_grad():
-        active = [each.device for each in conditions.autocast if torch.is_autocast_enabled(each.device)]
-        if not active:
-            yield
-            return
-        with ExitStack() as stack:
-            for device in active:
-                stack.enter_context(torch.autocast(device, enabled=False))
-            yield
+    with torch.no_grad(), without_autocast(each.device for each in conditions.autocast):
+        yield
 
 
 def _now(conditions: Conditions) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
@@ -55,15 +55,19 @@ def plainly() -> Iterator[None]:
 
     NumPy may overflow in silence: beyond 1e150 squares are infinite in float64 too.
     """
-    with torch.no_grad(), torch._C.DisableTorchFunction(), np.errstate(over="ignore", invalid="ignore"):
-        active = [device for device in _AUTOCAST if torch.is_autocast_enabled(device)]
-        if not active:
-            yield
-            return
-        with ExitStack() as stack:
-            for device in active:
+    quiet = np.errstate(over="ignore", invalid="ignore")
+    with torch.no_grad(), torch._C.DisableTorchFunction(), quiet, without_autocast(_AUTOCAST):
+        yield
+
+
+@contextmanager
+def without_autocast(devices: Iterable[str]) -> Iterator[None]:
+    """Autocast is off on these kinds of devices."""
+    with ExitStack() as stack:
+        for device in devices:
+            if torch.is_autocast_enabled(device):
                 stack.enter_context(torch.autocast(device, enabled=False))
-            yield
+        yield
 
 
 def physical(tensor: Tensor) -> Tensor:
