@@ -46,6 +46,7 @@ One process for each tool and model. Memory is that process's own high-water mar
 {machine["threads"]} thread; load average at the end {machine["load"]}: what else runs takes caches, and slows small
 steps most.
 {", ".join(f"{name} {number}" for name, number in versions.items())}.
+{results.get("note", "")}
 
 {tools}
 
