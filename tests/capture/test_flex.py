@@ -7,9 +7,12 @@ import math
 import pytest
 import torch
 from torch import nn
-from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
 from nf_widget import trace
+
+# torch 2.4 has none.
+flex = pytest.importorskip("torch.nn.attention.flex_attention")
+create_block_mask, flex_attention = flex.create_block_mask, flex.flex_attention
 
 # Outside `torch.compile` torch says that it takes the slow road.
 pytestmark = pytest.mark.filterwarnings("ignore:flex_attention called without torch.compile")
