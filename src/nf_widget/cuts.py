@@ -56,23 +56,23 @@ def first_cut(model: nn.Module, inputs: Inputs, recorded: Recorded, options: Opt
     warn_about(selection.notes)
     setting = Setting(inputs, recorded.conditions)
     graph = build(model, recorded.trace, selection, topology=options.topology, setting=setting)
-    return Cut(recorded, setting, selection, selection, graph, shown(graph, recorded.trace, options))
+    return Cut(recorded, setting, selection, selection, graph, _shown(graph, recorded.trace, selection, options))
 
 
 def opened(model: nn.Module, cut: Cut, stages: Sequence[str], options: Options) -> Cut:
     """The same forward with these stages shown as their children, and no others."""
     selection = expand(cut.trace, cut.base, stages) if stages else cut.base
     graph = build(model, cut.trace, selection, topology=options.topology, setting=cut.setting)
-    found = shown(graph, cut.trace, options)
+    found = _shown(graph, cut.trace, cut.base, options)
     return worded(replace(cut, selection=selection, calls=graph, graph=found, expanded=tuple(stages)), cut.words)
 
 
-def shown(calls: StageGraph, trace: Trace, options: Options) -> StageGraph:
-    """Where stages were not named by hand, with the vectors that heads read."""
+def _shown(calls: StageGraph, trace: Trace, base: Selection, options: Options) -> StageGraph:
+    """Where stages were not named by hand, with the vectors that heads read, as far as `base` leaves room: what is
+    opened takes none of it."""
     if options.layers is not None:
         return calls
-    room = options.max_stages - sum(stage.kind == "call" for stage in calls.stages)
-    return with_representations(calls, trace, room=room)
+    return with_representations(calls, trace, room=options.max_stages - len(base.stages))
 
 
 def described(cut: Cut, summaries: Mapping[StageId, Sequence[Summary]]) -> Cut:

@@ -136,6 +136,30 @@ def test_it_stays_while_a_stage_before_it_is_opened():
     assert flow.expand(()).edges == before.edges
 
 
+def test_what_is_opened_takes_no_room_from_it():
+    class Block(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.parts = nn.Sequential(*(nn.Linear(8, 8) for _ in range(6)))
+
+        def forward(self, x):
+            return x + self.parts(x)
+
+    class Blocks(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.embed, self.head = nn.Linear(6, 8), nn.Linear(8, 3)
+            self.blocks = nn.Sequential(*(Block() for _ in range(4)))
+
+        def forward(self, x):
+            return self.head(self.blocks(self.embed(x)).mean(1))
+
+    flow = trace(Blocks(), X)
+    for opened in (flow.graph, flow.expand(["blocks.0", "blocks.1"])):
+        assert "representation" in [stage.id for stage in opened.stages]
+    assert sum(stage.kind == "call" for stage in opened.stages) == 16
+
+
 def test_another_frame_has_its_own():
     flow = trace(Tokens(lambda t: t[:, 0]), frames=[X, 2 * X])
     first, second = (flow.activation("representation", frame=frame) for frame in range(2))

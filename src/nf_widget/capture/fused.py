@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import cache
 
@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from nf_widget.inputs import Inputs
-from nf_widget.running import Conditions, along, named_modules
+from nf_widget.running import Conditions, along, named_modules, unfused
 
 from ..errors import PathWarning
 from .run import Pass, Plan, Tap, capture
@@ -70,14 +70,9 @@ def _inside_fused(model: nn.Module, taps: Sequence[Tap], conditions: Conditions)
 @contextmanager
 def _unfused(model: nn.Module, conditions: Conditions, taps: Sequence[Tap]) -> Iterator[None]:
     """No fused paths, where a hook inside of one would never be reached: torch 2.4 does not look for hooks there."""
-    if _hooks_are_noticed() or not _inside_fused(model, taps, conditions):
+    unseen = not _hooks_are_noticed() and bool(_inside_fused(model, taps, conditions))
+    with unfused() if unseen else nullcontext():
         yield
-        return
-    torch.backends.mha.set_fastpath_enabled(False)
-    try:
-        yield
-    finally:
-        torch.backends.mha.set_fastpath_enabled(True)
 
 
 @cache

@@ -19,7 +19,7 @@ def with_representations(graph: StageGraph, trace: Trace, *, room: int) -> Stage
 
     A head leads to outputs alone. What led to it leads to the vector. No more than `room` of them.
     """
-    vectors = {stage.id: _vector(stage, graph, trace) for stage in graph.stages if _is_head(stage, graph)}
+    vectors = {head.id: _vector(head, graph, trace) for head in _heads(graph)}
     found = {head: leaf for head, leaf in vectors.items() if leaf is not None}
     if not found:
         return graph
@@ -44,12 +44,18 @@ def with_representations(graph: StageGraph, trace: Trace, *, room: int) -> Stage
     )
 
 
-def _is_head(stage: Stage, graph: StageGraph) -> bool:
-    if stage.kind != "call" or stage.status != "ok" or stage.type_name.endswith("ScriptModule"):
-        return False
-    outputs = {each.id for each in graph.stages if each.kind == "output"}
-    fed = [edge.target for edge in graph.edges if edge.source == stage.id]
-    return bool(fed) and all(target in outputs for target in fed)
+def _heads(graph: StageGraph) -> list[Stage]:
+    outputs = {stage.id for stage in graph.stages if stage.kind == "output"}
+    leading_on = {edge.source for edge in graph.edges if edge.target not in outputs}
+    leading_out = {edge.source for edge in graph.edges} - leading_on
+    return [
+        stage
+        for stage in graph.stages
+        if stage.id in leading_out
+        and stage.kind == "call"
+        and stage.status == "ok"
+        and not stage.type_name.endswith("ScriptModule")
+    ]
 
 
 def _vector(head: Stage, graph: StageGraph, trace: Trace) -> Leaf | None:
