@@ -229,3 +229,28 @@ def test_samples_of_a_batch_are_read_alike_from_what_was_kept():
     first = flow.summary("output").picture
     second = flow.summary("output", sample=1).picture
     assert (second.values == first.values[:, ::-1]).all()
+
+
+@pytest.mark.filterwarnings("ignore:.*nested tensors is in prototype stage")
+@pytest.mark.parametrize(
+    "made",
+    [
+        pytest.param(lambda v: torch.nested.nested_tensor([v[0, :3], v[0, :6]]), id="nested"),
+        pytest.param(lambda v: v.relu().to_sparse(), id="sparse"),
+        pytest.param(lambda v: v[:, :0], id="empty"),
+        pytest.param(lambda v: torch.complex(v, v), id="complex"),
+    ],
+)
+def test_an_output_of_any_kind_is_shown_beside_the_others(made):
+    class Several(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.head = torch.nn.Linear(4, 8)
+
+        def forward(self, x):
+            vector = self.head(x)
+            return {"odd": made(vector), "vector": vector}
+
+    overview = trace(Several(), torch.ones(1, 4)).overview(0, 0)
+    assert overview["output:odd"]
+    assert overview["output:vector"]

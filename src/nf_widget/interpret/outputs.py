@@ -145,8 +145,10 @@ def _as_values(tensor: Tensor, axes: Axes, around: Around, sample: int) -> Found
 
 
 def _one(tensor: Tensor, axes: Axes) -> bool:
-    sizes = (size for name, size in zip(axes.names, tensor.shape, strict=False) if name != "batch")
-    return readable(tensor, axes) and tensor.is_floating_point() and all(size == 1 for size in sizes)
+    # Asked first: a nested tensor has no shape.
+    if not readable(tensor, axes) or not tensor.is_floating_point():
+        return False
+    return all(size == 1 for name, size in zip(axes.names, tensor.shape, strict=True) if name != "batch")
 
 
 def _number(tensor: Tensor, axes: Axes, sample: int) -> Scalar | None:
