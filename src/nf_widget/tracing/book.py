@@ -115,7 +115,7 @@ class Book:
     def made(self, name: str, detail: str, read: list[Tensor], result: Tensor) -> bool:
         """The short way for an op with one new result, where all is known of its operands. Whether it was taken."""
         parents = self.provenance.ops_of(read)
-        if not parents:
+        if not parents or self.provenance.has_history(result):
             return False
         op = OpId(next(self._op_ids))
         ordered = tuple(parents) if len(parents) == 1 else tuple(sorted(set(parents)))

@@ -115,11 +115,7 @@ class DataflowTracer(PassMode):
             if tensor is result and not rule.may_write:  # passed on as it is
                 return
         book = self._book
-        if (
-            rule.simple
-            and not book.provenance.any_write
-            and book.made(rule.shown, detail_by(rule, args, kwargs), operands, result)
-        ):
+        if rule.simple and book.made(rule.shown, detail_by(rule, args, kwargs), operands, result):
             return
         op = self._record(rule, args, kwargs, read_by(rule.name, operands), made=(result,))
         book.provenance.tag(result, op)

@@ -83,9 +83,12 @@ class _Watch:
 
     def _known(self, value: Any) -> Leaf | None:
         """The leaf of a bare tensor, found without a look at it; None in all other cases."""
-        if type(value) is not Tensor or self._book.provenance.any_write:
+        if type(value) is not Tensor:
             return None
-        return self._book.known_leaf(value)
+        if not self._book.provenance.any_write:
+            return self._book.known_leaf(value)
+        with torch._C.DisableTorchFunction():
+            return self._book.known_leaf(value)
 
     def _given_out(self, call: OpenCall, output: Any) -> Any:
         """What the call hands on in the place of `output`; its leaves are written down."""

@@ -78,7 +78,7 @@ class Provenance:
         Looks at no property of the tensor while nothing was written to in the pass.
         """
         tag = self._tags.get(id(tensor))
-        if tag is None or tag[0]() is not tensor or (self._histories and address(tensor) in self._histories):
+        if tag is None or tag[0]() is not tensor or (self._histories and self._may_have_changed(tensor, tag[1])):
             return None
         return tag[1]
 
@@ -94,9 +94,15 @@ class Provenance:
                     found.append(op)
             elif id(tensor) not in constants:
                 return None
-            if histories and address(tensor) in histories:
+            else:
+                op = None
+            if histories and self._may_have_changed(tensor, op):
                 return None
         return found
+
+    def has_history(self, tensor: Tensor) -> bool:
+        """Whether memory of this tensor was written to in the pass."""
+        return bool(self._histories) and address(tensor) in self._histories
 
     def parents(self, tensors: Iterable[Tensor], found: list[OpId]) -> list[Tensor]:
         """Add to `found` the ops that the values of `tensors` come from. Returns the tensors never seen before."""
@@ -208,6 +214,11 @@ class Provenance:
             rest = self._rests[op, older] = self._rest_of(op, tuple(sorted(older)))
             self._whole[rest] = op
         return [self._rests[op, older], *newer]
+
+    def _may_have_changed(self, tensor: Tensor, op: OpId | None) -> bool:
+        """Whether the value that `op` gave `tensor` may have been written over since, or be a view of such memory."""
+        history = self._history(tensor)
+        return history is not None and (op is None or history[-1][0] > op or op in self._views)
 
     def _history(self, tensor: Tensor) -> History | None:
         entry = self._histories.get(address(tensor))
