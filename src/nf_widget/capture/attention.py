@@ -82,6 +82,7 @@ class AttentionTracer(PassMode):
         self._aside = aside
         self._finished = finished
         self._calls: list[_Call] = []
+        self._watching = False
         self._counts: dict[str, int] = defaultdict(int)
         self._flowing = WeakTensorKeyDictionary()
         self._taken = WeakTensorKeyDictionary()
@@ -97,7 +98,6 @@ class AttentionTracer(PassMode):
         with ExitStack() as stack:
             named = [(path, modules[path]) for path in self._paths if path in modules]
             stack.enter_context(hooked(named, self._enter, self._leave))
-            stack.enter_context(self)
             yield
 
     def __torch_function__(
@@ -122,6 +122,7 @@ class AttentionTracer(PassMode):
         index = self._counts[path]
         self._counts[path] = index + 1
         self._calls.append(_Call(path, self._open.get((path, index))))
+        self._watch()
 
     def _leave(self, path: str, *_: Any) -> None:
         look = None
@@ -130,9 +131,19 @@ class AttentionTracer(PassMode):
             if call.path == path:
                 look = call.look
                 break
+        self._watch()
         if look is not None:
             self._open.pop((look.path, look.index), None)
             self._finished()
+
+    def _watch(self) -> None:
+        """Functions are watched inside of calls that somebody looks at, and nowhere else: that takes time."""
+        wanted = any(call.look is not None for call in self._calls)
+        if wanted and not self._watching:
+            self.__enter__()  # type: ignore[no-untyped-call]
+        elif self._watching and not wanted:
+            self.__exit__(None, None, None)
+        self._watching = wanted
 
     def _serve(self, make: Callable[[], Weights]) -> None:
         call = self._calls[-1] if self._calls else None

@@ -25,8 +25,8 @@ _ALIKE = 0.8
 _WEAK = 0.12
 # A channel is dead when its values differ by no more than this share of the stage's largest magnitude.
 _FLAT = 1e-6
-# Of a score, so many count for the order.
-_BITS = 16
+# So many of the last bits of a score in float64 do not count for the order; those left and an index fill an integer.
+_DROPPED, _PLACES = 37, 36
 # Where sigmoid, tanh and ReLU6 level off, and how near to it counts.
 _BOUNDS = (1.0, -1.0, 6.0)
 _NEAR = 1e-3
@@ -130,10 +130,14 @@ def _unit(profiles: Rows) -> Rows:
 
 
 def _descending(scores: Doubles) -> Indices:
-    """By score; those that differ by no more than sums in another order would, by index."""
-    digits, exponents = np.frexp(scores)
-    rounded = np.ldexp(np.round(digits * 2.0**_BITS), exponents)
-    return np.argsort(-rounded, kind="stable")
+    """By score, at least 0; those that differ by no more than sums in another order would, by index."""
+    # The patterns of such numbers rise as they do. Rounded, and with the index behind it, each is another integer:
+    # sorting these takes a fraction of the time that a stable sort of the numbers does.
+    patterns = (np.fmax(scores, 0.0) + 0.0).view(np.int64)
+    patterns = (patterns + (1 << (_DROPPED - 1))) >> _DROPPED
+    keys: Indices = np.arange(len(scores)) - (patterns << _PLACES)
+    keys.sort()
+    return keys & ((1 << _PLACES) - 1)
 
 
 def _silent(channels: Tensor, moments: Moments, stats: Statistics, limit: int) -> tuple[int, int]:

@@ -134,7 +134,8 @@ def _farthest_position(values: Tensor, *, largest: bool, limit: int) -> int:
     best, place, seen = -math.inf, 0, 0
     for part in values.split(max(1, limit // plane)):
         numbers = real(part).flatten() if largest else -real(part).flatten()
-        index = int(numbers.argmax())
+        # NumPy's is ten times as fast as torch's on a CPU.
+        index = int(numbers.numpy().argmax() if numbers.device.type == "cpu" else numbers.argmax())
         if float(numbers[index]) > best:
             best, place = float(numbers[index]), seen + index
         seen += part.numel()

@@ -145,6 +145,13 @@ class Made:
 
         return Head(plane.shape[0], plane.shape[1], rows)
 
+    def sample(self, index: int) -> Tensor:
+        """`[head, query, key]` as they are in memory. Raises `IndexError`."""
+        items = self.layout.items
+        self.layout.index(index, 0)
+        first = index * items if self.layout.samples > 1 else 0
+        return self.values.reshape(-1, *self.values.shape[-2:])[first : first + items]
+
     def moved(self, move: Move) -> Weights:
         return Made(move(self.values), self.layout)
 

@@ -51,7 +51,7 @@ class Scores:
     def labels(self, part: Tensor) -> Tensor:
         """Class of each place of a part, int64; -1 where there is none."""
         if len(part) > 1:
-            found = part.argmax(0)
+            found = part.max(0).indices  # `argmax` along a leading axis takes ten times as long on a CPU
             return found.masked_fill_(part.isnan().any(0), -1) if part.is_floating_point() else found
         if self.threshold is None:
             return part[0].long()
