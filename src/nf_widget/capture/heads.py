@@ -18,14 +18,14 @@ from .distribution import BINS
 from .pictures import feature_maps, fit
 from .reducers import reduce
 from .values import plainly
-from .weights import Head, Made, Weights, wide
+from .weights import Head, Made, Product, Weights, wide
 
 # Weights of one sample up to here are made at once, 32 MB; of more, so many at a time.
 _WHOLE = 1 << 23
 _LIMIT = 1 << 19
 # Of more weights than `_WHOLE`, evenly spaced queries stand for all: about so many weights of them, as many as fit
 # `_LIMIT` for a head at most, and one for each row of its map at least.
-_LOOKED = 1 << 21
+_LOOKED = 1 << 20
 # Pooled maps are no larger than this along an edge.
 _EDGE = 40
 # Weights are counted by the upper bits of their float32 pattern: bins of 0.2 % of a weight, whatever its size.
@@ -102,7 +102,10 @@ def kept_copy(weights: Weights, device: torch.device) -> Weights:
 def _heads(weights: Weights, sample: int) -> Tensor:
     """`[head, query, key]` of one sample: a view where the model made them itself."""
     if isinstance(weights, Made):
-        return weights.sample(sample)
+        return weights.heads(sample)
+    if isinstance(weights, Product):
+        queries, keys = weights.layout.shape[-2:]
+        return weights.heads(sample, max(1, _LIMIT // (queries * keys)))
     return torch.stack([head_rows(weights.head(sample, item)) for item in range(weights.layout.items)])
 
 
@@ -185,7 +188,7 @@ class _Tally:
             return
         self.count += rows.numel()
         # None is negative, and signs are added up in a twentieth of the time that `count_nonzero` takes.
-        self.zeros += rows.numel() - int(rows.sign().sum(dtype=torch.float64))
+        self.zeros += rows.numel() - int(rows.sign().sum())
         self.total, self.squares = self.total + sums[0], self.squares + sums[1] ** 2
         self.low, self.high = min(self.low, sums[2]), max(self.high, sums[3])
         codes = rows.to(torch.float32).flatten().view(torch.int32) >> _SHIFT

@@ -90,9 +90,10 @@ def total(moments: Moments) -> Total:
     if len(moments.number) == 1:
         return Total(*(float(field[0]) for field in moments[:5]))
     number = float(moments.number.sum())
-    mean = float(moments.mean @ moments.number) / max(number, 1)
+    # Sums of products: `@` starts NumPy's own threads beside those that run the forward.
+    mean = float((moments.mean * moments.number).sum()) / max(number, 1)
     gaps = moments.mean - mean
-    squares = float(moments.squares.sum() + (gaps * gaps) @ moments.number)
+    squares = float((moments.squares + gaps * gaps * moments.number).sum())
     return Total(number, float(moments.low.min()), float(moments.high.max()), mean, squares)
 
 

@@ -14,6 +14,8 @@ from .values import Sample
 
 # Elements of a piece that a CPU reads several times in little more time than once, since it stays in its caches.
 _IN_CACHE = 1 << 18
+# A band of fewer rows than this gives about as many results, for its channels, as it has values.
+_FEWEST_ROWS = 32
 
 Form = Literal["scalar", "vector", "tokens", "maps", "volume"]
 
@@ -64,7 +66,8 @@ def pieces(channels: Tensor, limit: int) -> Iterator[tuple[int, Tensor]]:
     """(first channel, piece) until all is seen; no piece has more than `limit` elements.
 
     Cut along the dimension that is slowest in memory, so that each is read in one go: into runs of whole channels,
-    or, where channels come last in memory, into bands of all channels. Pieces that share a channel share all of theirs.
+    or, where channels come last in memory, into bands of all channels; where these are many, as in a vocabulary, into
+    runs of channels nevertheless. Pieces that share a channel share all of theirs.
     """
     if channels.device.type == "cpu":
         limit = min(limit, _IN_CACHE)
@@ -73,6 +76,8 @@ def pieces(channels: Tensor, limit: int) -> Iterator[tuple[int, Tensor]]:
         return
     axis = next(axis for axis in _memory_order(channels) if channels.shape[axis] > 1)
     inner = channels.numel() // channels.shape[axis]
+    if axis and inner == len(channels) and limit // inner < _FEWEST_ROWS < channels.shape[axis] <= limit:
+        axis, inner = 0, channels.shape[axis]
     step = max(1, limit // inner)
     for start in range(0, channels.shape[axis], step):
         part = channels.narrow(axis, start, min(step, channels.shape[axis] - start))

@@ -62,18 +62,23 @@ class Layout:
         return Axes(self.names, "attention", "known: the weights of an attention")
 
     def index(self, sample: int, item: int) -> tuple[int, ...]:
-        """Place along `lead`. A batch of one is shared by all samples. Raises `IndexError`."""
+        """Place along `lead`. Raises `IndexError`."""
         if not 0 <= item < self.items:
             raise IndexError(f"There is no head {item}: there are {self.items}.")
-        at = sample if self.samples > 1 else 0
-        if not 0 <= at < self.samples:
-            raise IndexError(f"There is no sample {sample} in a batch of {self.samples}.")
-        flat = at * self.items + item
+        flat = self.first(sample) + item
         places = []
         for size in reversed(self.lead):
             places.append(flat % size)
             flat //= size
         return tuple(reversed(places))
+
+    def first(self, sample: int) -> int:
+        """Number of a sample's first head among those of all samples. A batch of one is shared by all. Raises
+        `IndexError`."""
+        at = sample if self.samples > 1 else 0
+        if not 0 <= at < self.samples:
+            raise IndexError(f"There is no sample {sample} in a batch of {self.samples}.")
+        return at * self.items
 
 
 class Weights(Protocol):
@@ -145,12 +150,10 @@ class Made:
 
         return Head(plane.shape[0], plane.shape[1], rows)
 
-    def sample(self, index: int) -> Tensor:
-        """`[head, query, key]` as they are in memory. Raises `IndexError`."""
-        items = self.layout.items
-        self.layout.index(index, 0)
-        first = index * items if self.layout.samples > 1 else 0
-        return self.values.reshape(-1, *self.values.shape[-2:])[first : first + items]
+    def heads(self, sample: int) -> Tensor:
+        """`[head, query, key]` as they lie in memory. Raises `IndexError`."""
+        first = self.layout.first(sample)
+        return self.values.reshape(-1, *self.values.shape[-2:])[first : first + self.layout.items]
 
     def moved(self, move: Move) -> Weights:
         return Made(move(self.values), self.layout)
@@ -185,6 +188,19 @@ class Product:
         masks = [] if self.mask is None else [plane_at(self.mask, place, lead)]
         query, key = plane_at(self.query, place, lead), plane_at(self.key, place, lead)
         return product(query, key, masks, causal=self.causal, scale=self.scale, safe=SAFE)
+
+    def heads(self, sample: int, at_once: int) -> Tensor:
+        """`[head, query, key]`, so many heads at a time. Raises `IndexError`."""
+        first, items = self.layout.first(sample), self.layout.items
+        given = (self.query, self.key, *([] if self.mask is None else [self.mask]))
+        query, key, *masks = (planes_of(tensor, self.layout.lead)[first : first + items] for tensor in given)
+        made = []
+        for start in range(0, items, at_once):
+            part = slice(start, start + at_once)
+            some = [mask[part] for mask in masks]
+            head = product(query[part], key[part], some, causal=self.causal, scale=self.scale, safe=SAFE)
+            made.append(head.rows(0, head.queries))
+        return made[0] if len(made) == 1 else torch.cat(made)
 
     def moved(self, move: Move) -> Weights:
         mask = None if self.mask is None else move(self.mask)
@@ -232,41 +248,42 @@ def product(
     safe: bool,
     hides: bool = False,
 ) -> Head:
-    """`query: [query, feature]`, `key: [key, feature]`, `masks: [query or 1, key or 1]`.
+    """`query: [..., query, feature]`, `key: [..., key, feature]`, `masks: [..., query or 1, key or 1]`.
 
     True in a boolean mask takes part, or, with `hides`, does not; others are added. `safe`: queries that see nothing
     have weights of 0.
     """
     dtype = wide(query.dtype)
-    keys = key.to(dtype)
+    keys, count = key.to(dtype), key.shape[-2]
     masked = bool(masks) or (causal is not None and causal < 0)
 
     def rows(start: int, stop: int, step: int = 1) -> Tensor:
         # Keys after the last one that any of these queries sees need no work.
-        seen = len(keys) if causal is None else min(len(keys), max(0, stop + causal))
-        logits = (query[start:stop:step].to(dtype) * scale) @ keys[:seen].T
+        seen = count if causal is None else min(count, max(0, stop + causal))
+        logits = (query[..., start:stop:step, :].to(dtype) * scale) @ keys[..., :seen, :].mT
         for mask in masks:
-            part = (mask if mask.shape[0] == 1 else mask[start:stop:step])[:, :seen]
+            part = (mask if mask.shape[-2] == 1 else mask[..., start:stop:step, :])[..., :seen]
             if part.dtype == torch.bool:
                 logits.masked_fill_(part if hides else ~part, _UNSEEN)
             else:
                 logits.add_(part)
         if causal is not None:
             _hide_later(logits, start + causal, step)
-        blind = (logits.amax(1, keepdim=True) == _UNSEEN) if safe and masked and seen else None
-        weights = logits.softmax(1)
+        blind = (logits.amax(-1, keepdim=True) == _UNSEEN) if safe and masked and seen else None
+        weights = logits.softmax(-1)
         weights = weights if blind is None else weights.masked_fill_(blind, 0)
-        return weights if seen == len(keys) else pad(weights, (0, len(keys) - seen))
+        return weights if seen == count else pad(weights, (0, count - seen))
 
-    return Head(len(query), len(keys), rows)
+    return Head(query.shape[-2], count, rows)
 
 
 def _hide_later(logits: Tensor, last: int, step: int) -> None:
-    """Query i of `[query, key]` sees the keys up to `last` + i * `step`."""
-    first = min(max(0, last + 1), logits.shape[1])
-    later = logits[:, first:]
-    places = torch.arange(first, logits.shape[1], device=logits.device)
-    seen = last + step * torch.arange(len(logits), device=logits.device)
+    """Query i of `[..., query, key]` sees the keys up to `last` + i * `step`."""
+    queries, keys = logits.shape[-2:]
+    first = min(max(0, last + 1), keys)
+    later = logits[..., first:]
+    places = torch.arange(first, keys, device=logits.device)
+    seen = last + step * torch.arange(queries, device=logits.device)
     later.masked_fill_(places > seen[:, None], _UNSEEN)
 
 
@@ -279,6 +296,17 @@ def plane_at(tensor: Tensor, place: Sequence[int], lead: Sequence[int]) -> Tenso
     where = place[len(place) - len(own) :]
     whole = lead[len(lead) - len(own) :]
     return tensor[tuple(at * size // full for at, size, full in zip(where, own, whole, strict=True))]
+
+
+def planes_of(tensor: Tensor, lead: Sequence[int]) -> Tensor:
+    """`plane_at` of all places, one after the other: `[place, row, column]`."""
+    tensor = tensor.unsqueeze(0) if tensor.ndim == 1 else tensor
+    rows, columns = tensor.shape[-2:]
+    tensor = tensor.reshape(*(1,) * (len(lead) + 2 - tensor.ndim), *tensor.shape)
+    for axis, whole in enumerate(lead):
+        if tensor.shape[axis] not in {1, whole}:
+            tensor = tensor.repeat_interleave(whole // tensor.shape[axis], axis)
+    return tensor.expand(*lead, rows, columns).reshape(-1, rows, columns)
 
 
 def wide(dtype: torch.dtype) -> torch.dtype:

@@ -61,7 +61,7 @@ def classes(
     values, word = _probabilities(scores, scale)
     if axes.kind == "tokens":
         word = f"{word}, {'last token' if position is None else f'token {position}'}"
-    best = np.argsort(-values, kind="stable")[:_ENTRIES]
+    best = _greatest(values, _ENTRIES)
     name = name or nameless
     entries = tuple(ClassEntry(int(i), name(int(i)), float(values[i])) for i in best)
     return Classes(entries, len(scores), word)
@@ -75,6 +75,15 @@ def values_of(tensor: Tensor, axes: Axes, *, class_names: Names | None = None, s
         return None
     entries = tuple(ClassEntry(i, name(i), float(value)) for i, value in enumerate(scores[:_ENTRIES]))
     return Classes(entries, len(scores), "value")
+
+
+def _greatest(values: npt.NDArray[np.float64], count: int) -> npt.NDArray[np.int64]:
+    """Places of the greatest values, by value and then by place. A vocabulary is long, and most of it is not shown."""
+    if len(values) <= count:
+        return np.argsort(-values, kind="stable")
+    least = np.partition(values, -count)[-count]
+    places = np.flatnonzero(values >= least)
+    return places[np.argsort(-values[places], kind="stable")][:count]
 
 
 def nameless(index: int) -> str:
