@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from nf_widget.records import OpId
-from nf_widget.tracing import storage
+from nf_widget.tracing import storage, writes
 from nf_widget.tracing.storage import Provenance
 
 
@@ -72,7 +72,7 @@ def test_a_view_shows_what_was_last_written_to_its_cells(written: list[str], rea
 
 
 def test_large_memory_is_not_gone_through_byte_by_byte(provenance: Provenance, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(storage, "_SEEN_BYTES", 16)
+    monkeypatch.setattr(writes, "_SEEN_BYTES", 16)
     base = torch.zeros(4, 6)
     provenance.tag(base, OpId(0))
     provenance.write(base[:, :3], OpId(1), None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
@@ -42,22 +43,47 @@ def parameter_count(module: nn.Module) -> int:
 
 
 def _counts(modules: Sequence[nn.Module]) -> dict[int, int]:
-    """Parameter counts of all modules by their `id`, summed from the leaves up; empty where anything is shared."""
-    counts: dict[int, int] = {}
-    seen: set[int] = set()
-    links = parameters = 0
+    """Parameter counts of all modules by their `id`, added up from the leaves. What several modules hold is counted
+    once in each module around it. Empty where a module is inside itself."""
+    links = Counter([id(child) for module in modules for _, child in children(module)])
+    links += Counter([id(p) for module in modules for _, p in own_parameters(module)])
+    links[id(modules[0])] += 1  # so that a link to it from inside counts as a second one
+    # Of each module and parameter: what it alone holds, and the shared ones inside.
+    alone: dict[int, int] = {}
+    shared: dict[int, set[int]] = {}
     for module in reversed(modules):
-        count = _packed(module)
+        count, inside = _packed(module), set[int]()
         for _, parameter in own_parameters(module):
-            parameters += 1
-            seen.add(id(parameter))
-            if not isinstance(parameter, UninitializedParameter):
-                count += parameter.numel()
+            key, size = id(parameter), 0 if isinstance(parameter, UninitializedParameter) else parameter.numel()
+            if links[key] == 1:
+                count += size
+            else:
+                alone[key] = size
+                inside.add(key)
         for _, child in children(module):
-            links += 1
-            count += counts.get(id(child), 0)
-        counts[id(module)] = count
-    return counts if links == len(modules) - 1 and parameters == len(seen) else {}
+            key = id(child)
+            if links[key] == 1:
+                count += alone.get(key, 0)
+                inside |= shared.get(key, set())
+            else:
+                inside.add(key)
+        alone[id(module)] = count
+        if inside:
+            shared[id(module)] = inside
+    if any(key in inside for key, inside in shared.items()):
+        return {}
+    return {id(module): _with_shared(id(module), alone, shared) for module in modules}
+
+
+def _with_shared(key: int, alone: dict[int, int], shared: dict[int, set[int]]) -> int:
+    if key not in shared:
+        return alone[key]
+    found, left = {key}, [key]
+    while left:
+        new = shared.get(left.pop(), set()) - found
+        found |= new
+        left += new
+    return sum(alone.get(each, 0) for each in found)
 
 
 def _packed(module: nn.Module) -> int:

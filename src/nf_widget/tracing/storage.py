@@ -9,25 +9,17 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
-import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
 from ..records import CallId, OpId
+from .writes import History, after_writes, region_of
 
-# (first byte, bytes per element, sizes, strides in bytes)
-Region: TypeAlias = tuple[int, int, tuple[int, ...], tuple[int, ...]]
 # The op that made a tensor's value (None for a constant), beside a weak reference to the tensor.
 Tag: TypeAlias = "tuple[weakref.ref[Tensor], OpId | None]"
-# What wrote to a piece of memory, and where (None where that is unknown), oldest first.
-History: TypeAlias = "list[tuple[OpId, Region | None]]"
 
-_OVERLAP_WORK = 10_000
-# Up to here, memory is gone through byte by byte to see what several writes have left of it.
-_SEEN_BYTES = 2**22
 _PRUNE_EVERY = 8_192
 
 
@@ -50,6 +42,7 @@ class Provenance:
         self._tags: dict[int, Tag] = {}
         # Beside each history a C++ weak pointer, which keeps the key from being used for other memory.
         self._histories: dict[int, tuple[int, History]] = {}
+        self._last_write = -1
         # Ops that only show memory with a history.
         self._views: dict[OpId, _View] = {}
         # What was left of such an op when it was read, by the op and what it came from; and that op, by what was left.
@@ -175,10 +168,11 @@ class Provenance:
                 self._prune()
             self._histories[memory] = (tensor.untyped_storage()._weak_ref(), [])  # type: ignore[assignment]
         history = self._histories[memory][1]
-        region = _region(tensor if target is None else target)
+        region = region_of(tensor if target is None else target)
         if history and region is not None and history[-1][1] == region:
             history.pop()
         history.append((op, region))
+        self._last_write = op
 
     def close(self) -> None:
         for weak, _ in self._histories.values():
@@ -204,7 +198,7 @@ class Provenance:
             return [] if op is None else [op]
         view = None if op is None else self._views.get(op)
         if view is None or op is None:
-            return _after_writes(op, history, shown)
+            return after_writes(op, history, shown)
         found = self._seen(shown, view.below)
         older = frozenset(each for each in found if self.made_at(each) < op)
         newer = [each for each in found if each not in older]
@@ -217,6 +211,8 @@ class Provenance:
 
     def _may_have_changed(self, tensor: Tensor, op: OpId | None) -> bool:
         """Whether the value that `op` gave `tensor` may have been written over since, or be a view of such memory."""
+        if op is not None and op >= self._last_write:
+            return op in self._views
         history = self._history(tensor)
         return history is not None and (op is None or history[-1][0] > op or op in self._views)
 
@@ -243,119 +239,3 @@ def address(tensor: Tensor | None) -> int:
         return int(tensor.untyped_storage()._cdata)
     except (RuntimeError, NotImplementedError):
         return 0
-
-
-def _after_writes(op: OpId | None, history: History, shown: Tensor) -> list[OpId]:
-    start = -1 if op is None else op
-    base = op is not None
-    region: Region | None = None
-    writes: History = []
-    for write in history:
-        if write[0] <= start:
-            continue
-        region = region or _region(shown)
-        if region is None or write[1] is None:
-            writes.append(write)
-        elif _covers(write[1], region):
-            base, writes = False, [write]
-        elif _overlap(write[1], region):
-            writes.append(write)
-    if region is not None and (len(writes) > 1 or (writes and base)):
-        base, writes = _still_seen(region, writes, base=base)
-    found = [op] if base and op is not None else []
-    return list(dict.fromkeys(found + [write for write, _ in writes]))
-
-
-def _may_cover(written: Region | None, read: Region) -> bool:
-    return written is not None and _elements(written) >= _elements(read)
-
-
-def _still_seen(region: Region, writes: History, *, base: bool) -> tuple[bool, History]:
-    """What writes to parts leave to be seen in `region`: of what was there before, and of each other."""
-    regions = [region, *(written for _, written in writes if written is not None)]
-    spans = [_span(each) for each in regions]
-    low, high = min(span[0] for span in spans), max(span[1] for span in spans)
-    if high - low > _SEEN_BYTES or len(regions) <= len(writes) or any(each[1] != region[1] for each in regions):
-        return base, writes
-    covered = np.zeros(high - low, np.bool_)
-    read = _cells(covered, region, low)
-    kept: History = []
-    for write in reversed(writes):
-        before = np.count_nonzero(read)
-        if write[1] is not None:
-            _cells(covered, write[1], low)[...] = True
-        if np.count_nonzero(read) > before:
-            kept.append(write)
-    return base and not bool(read.all()), kept[::-1]
-
-
-def _cells(memory: npt.NDArray[np.bool_], region: Region, low: int) -> npt.NDArray[np.bool_]:
-    """One entry of `memory`, which starts at byte `low`, for the first byte of each element."""
-    start, _, sizes, strides = region
-    return np.lib.stride_tricks.as_strided(memory[start - low :], sizes, strides)
-
-
-def _region(tensor: Tensor) -> Region | None:
-    try:
-        size = tensor.element_size()
-        return (
-            int(tensor.storage_offset()) * size,
-            size,
-            tuple(tensor.shape),
-            tuple(stride * size for stride in tensor.stride()),
-        )
-    except (RuntimeError, NotImplementedError):
-        return None
-
-
-def _span(region: Region) -> tuple[int, int]:
-    start, size, sizes, strides = region
-    return start, start + size + sum((n - 1) * s for n, s in zip(sizes, strides, strict=True))
-
-
-def _elements(region: Region) -> int:
-    count = 1
-    for n in region[2]:
-        count *= n
-    return count
-
-
-def _covers(written: Region, read: Region) -> bool:
-    if written == read:
-        return True
-    low, high = _span(written)
-    dense = _elements(written) * written[1] == high - low and not _repeats(written)
-    first, last = _span(read)
-    return dense and low <= first and last <= high
-
-
-def _repeats(region: Region) -> bool:
-    return any(n > 1 and s == 0 for n, s in zip(region[2], region[3], strict=True))
-
-
-def _overlap(a: Region, b: Region) -> bool:
-    if _elements(a) == 0 or _elements(b) == 0:
-        return False
-    (a_low, a_high), (b_low, b_high) = _span(a), _span(b)
-    if a_high <= b_low or b_high <= a_low:
-        return False
-    try:
-        first, second = np.asarray(_Memory(a)), np.asarray(_Memory(b))
-        return bool(np.shares_memory(first, second, max_work=_OVERLAP_WORK))  # type: ignore[arg-type]
-    except np.exceptions.TooHardError:
-        return True
-
-
-class _Memory:
-    """Memory that nobody reads: NumPy solves the overlap of two strided regions from their addresses alone."""
-
-    def __init__(self, region: Region) -> None:
-        start, size, sizes, strides = region
-        # Any base address but 0 will do.
-        self.__array_interface__: dict[str, Any] = {
-            "version": 3,
-            "data": (4096 + start, True),
-            "shape": sizes,
-            "strides": strides,
-            "typestr": f"|V{size}",
-        }
