@@ -25,11 +25,13 @@ PAIRWISE = _words("broadcast_tensors meshgrid atleast_1d atleast_2d atleast_3d a
 OVERWRITE = _words(
     "copy_ fill_ zero_ normal_ uniform_ random_ exponential_ geometric_ cauchy_ log_normal_ set_ "
     "resize_as_ eye_ dirac_ orthogonal_ ones_ zeros_ constant_ kaiming_normal_ kaiming_uniform_ trunc_normal_ "
-    "xavier_normal_ xavier_uniform_"
+    "xavier_normal_ xavier_uniform_ bernoulli_ sparse_"
 )
 # Values leave tensor-land here, and come back there.
 EXITS = _words("numpy tolist __array__ __dlpack__ item __float__ __int__ __complex__ __index__")
-RETURNS = _words("tensor as_tensor asarray scalar_tensor frombuffer from_numpy from_dlpack full")
+RETURNS = _words(
+    "tensor as_tensor asarray scalar_tensor frombuffer from_numpy from_dlpack full full_like new_full new_tensor"
+)
 # The result shows the first operand's memory: as it is, in another shape, in another order or repeated, or in part.
 SHOWS = _words("detach alias data")
 RESHAPES = _words("view view_as unflatten squeeze unsqueeze view_as_real view_as_complex")

@@ -152,8 +152,19 @@ def _container_steps(value: Nested) -> list[tuple[str, Nested]]:
     if isinstance(value, (set, frozenset)):
         return [(str(index), item) for index, item in enumerate(value)]
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return [(f.name, getattr(value, f.name)) for f in dataclasses.fields(value) if hasattr(value, f.name)]
+        return _fields(value)
     return []
+
+
+def _fields(value: Nested) -> list[tuple[str, Nested]]:
+    """Those that can be read: a class may compute one when it is asked for, and raise anything."""
+    found: list[tuple[str, Nested]] = []
+    for field in dataclasses.fields(value):
+        try:
+            found.append((field.name, getattr(value, field.name)))
+        except Exception:  # noqa: BLE001, S112 - what cannot be read holds no tensor that anybody could see
+            continue
+    return found
 
 
 def _object_steps(value: Nested) -> list[tuple[str, Nested]]:
@@ -175,8 +186,8 @@ def _rebuilt(value: Nested, items: list[Nested]) -> Nested:
     if isinstance(value, (tuple, set, frozenset)):
         return type(value)(items)
     new = copy.copy(value)
-    for field, item in zip((f for f in dataclasses.fields(value) if hasattr(value, f.name)), items, strict=True):
-        object.__setattr__(new, field.name, item)
+    for (name, _), item in zip(_fields(value), items, strict=True):
+        object.__setattr__(new, name, item)
     return new
 
 

@@ -34,7 +34,7 @@ def measured(view: View, limit: int) -> Measured:
     """No extra memory beyond `limit` elements, but for small results."""
     first, *rest = (scan(block, limit=limit, grid=_grid(view)) for block in _blocks(view))
     moments = joined(rest[0].moments, first.moments) if rest else first.moments
-    return Measured(first, moments, *statistics(view.channels, moments, limit=limit))
+    return Measured(first, moments, *statistics(view.everything, moments, limit=limit))
 
 
 def measured_together(views: Sequence[View], limit: int) -> list[Measured]:
@@ -59,7 +59,7 @@ def _together(blocks: Sequence[Sequence[Rows]], views: Sequence[View], limit: in
         nonzero, negatives = np.count_nonzero(part), np.count_nonzero(part < 0)
         fields = (joined(rest[0], first) if rest else first)[:5]
         whole = Moments(*fields, zeros=float(size - nonzero), negatives=float(negatives))
-        stats = statistics(view.channels, whole, limit=limit, counts=counts)
+        stats = statistics(view.everything, whole, limit=limit, counts=counts)
         yield Measured(Scan(first, _structure(view, first, limit)), whole, *stats)
 
 
@@ -94,8 +94,11 @@ def _counts(values: Doubles, sizes: Sequence[int]) -> Counts:
 
 def _blocks(view: View) -> list[Tensor]:
     """`[channel, ...]`: what channels are ranked by, then the rest."""
-    channels, special = view.channels, view.axes.special if view.form == "tokens" else 0
-    return [channels[:, special:], channels[:, :special]] if special else [channels]
+    has_special = view.axes.special and (view.form == "tokens" or view.tokens is not None)
+    if not has_special:
+        return [view.channels]
+    special = view.everything[:, : view.axes.special]
+    return [view.channels if view.form == "volume" else view.channels[:, view.axes.special :], special]
 
 
 def _grid(view: View) -> tuple[int, int] | None:

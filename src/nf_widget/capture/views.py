@@ -25,12 +25,14 @@ class View:
     """The values of a sample, without a copy wherever strides allow that. Their dimensions by form:
 
     scalar `[]`, vector `[n]`, tokens `[token, feature]`, maps `[channel, row, column]`,
-    volume `[channel, depth, row, column]`.
+    volume `[channel, depth, row, column]`. `tokens: [token, feature]` are those whose patches a volume is made of,
+    with the special ones before them.
     """
 
     form: Form
     values: Tensor
     axes: Axes
+    tokens: Tensor | None = None
 
     @property
     def channels(self) -> Tensor:
@@ -38,6 +40,11 @@ class View:
         if self.form == "tokens":
             return self.values.T
         return self.values if self.form in {"maps", "volume"} else self.values.reshape(1, -1)
+
+    @property
+    def everything(self) -> Tensor:
+        """`channels` with the special tokens: what numbers are about."""
+        return self.channels if self.tokens is None else self.tokens.T
 
     @property
     def patches(self) -> Tensor:
@@ -54,7 +61,7 @@ def arrange(sample: Sample) -> View:
     axes = sample.axes
     block = _in_block(tensor, axes) if form == "tokens" else None
     if block is not None:
-        return View("volume", block, axes)
+        return View("volume", block, axes, tensor)
     if form == "tokens" and axes.grid is not None and axes.special + math.prod(axes.grid) != len(tensor):
         axes = replace(axes, grid=None)
     if form == "tokens" and axes.special >= len(tensor):

@@ -62,7 +62,7 @@ def borrowed(model: nn.Module, conditions: Conditions) -> Iterator[ModelState]:
     Warns with `StateWarning` about what could not be put back.
     """
     with _LOCKS.setdefault(model, threading.RLock()), interrupts_held(), ExitStack() as stack:
-        state = ModelState(model, grads=conditions.grad, training=any(conditions.flags))
+        state = ModelState(model, grads=conditions.grad)
         stack.callback(_give_back, state)
         stack.enter_context(_eager_compilation())
         stack.enter_context(under(conditions))

@@ -21,6 +21,7 @@ from torch import Tensor, nn
 from torch.nn.modules.lazy import LazyModuleMixin
 from torch.nn.parameter import UninitializedBuffer, UninitializedParameter
 
+from .copies import Copies, is_equal, is_in
 from .outside import Undo, undo_of
 
 LAZY = (UninitializedParameter, UninitializedBuffer)
@@ -47,12 +48,10 @@ class ModelState:
     """A snapshot of `model`, taken when made. `restore()` puts everything back and names what it could not.
 
     `modules` are (path, module), each module once, as in `named_modules()`. With `grads`, gradients are cloned too,
-    since a forward that runs a backward adds to them in place. With `training`, the values of buffers are compared,
-    since batch norm writes to its statistics without a new version.
+    since a forward that runs a backward adds to them in place.
     """
 
-    def __init__(self, model: nn.Module, *, grads: bool = False, training: bool = True) -> None:
-        self._training = training
+    def __init__(self, model: nn.Module, *, grads: bool = False) -> None:
         self.modules = named_modules(model)
         self._seen: set[int] = set()
         self._undo: list[Undo] = []
@@ -61,7 +60,6 @@ class ModelState:
         self._empty: list[Any] = []
         self._without_tables: list[dict[str, Any]] = []
         self._tensors: dict[int, tuple[str, Tensor]] = {}
-        self._clones: dict[int, tuple[Tensor, Tensor]] = {}
         self._kept: dict[int, tuple[Tensor, Tensor, Tensor]] = {}
         self._parameters: dict[int, _Parameter] = {}
         with torch.no_grad(), torch._C.DisableTorchFunction():
@@ -70,11 +68,12 @@ class ModelState:
             self._versions = {
                 key: _version(tensor) for key, (_, tensor) in self._tensors.items() if key not in self._parameters
             }
-            self._clone_tensors()
+            copied = {key: self._tensors[key][1] for key in self._versions}
+            self._copies = Copies({k: t for k, t in copied.items() if not t.is_meta and not _is_lazy(t)}, _CLONE_BYTES)
 
     def keep(self, tensor: Tensor) -> None:
         """Remember this tensor's memory and its values: they are about to be overwritten, or exchanged."""
-        if id(tensor) in self._kept or id(tensor) in self._clones or tensor.is_meta or _is_lazy(tensor):
+        if id(tensor) in self._kept or id(tensor) in self._copies or tensor.is_meta or _is_lazy(tensor):
             return
         with torch.no_grad(), torch._C.DisableTorchFunction():
             self._kept[id(tensor)] = (tensor, tensor.detach(), tensor.detach().clone())
@@ -98,7 +97,7 @@ class ModelState:
             lost += [
                 self._tensors[key][0]
                 for key, version in self._versions.items()
-                if key not in self._clones and _version(self._tensors[key][1]) != version
+                if key not in self._copies and _version(self._tensors[key][1]) != version
             ]
             self._restore_tensors()
         for live, saved in self._attributes:
@@ -122,18 +121,18 @@ class ModelState:
     def _restore_tensors(self) -> None:
         for tensor, memory, values in self._kept.values():
             memory.copy_(values)
-            if tensor.data_ptr() != memory.data_ptr() or tensor.shape != memory.shape:
+            if not is_in(tensor, memory):
                 tensor.data = memory
-        for key, (memory, clone) in self._clones.items():
+        for key, (memory, values) in self._copies.suspects():
             tensor, version = self._tensors[key][1], self._versions[key]
             if tensor.layout == torch.strided and tensor.data_ptr() != memory.data_ptr():  # `.data` was exchanged
-                _put_back(memory, clone)
+                _put_back(memory, values)
                 tensor.data = memory
-            elif tensor.shape != clone.shape:
-                tensor.resize_(clone.shape)
-                _put_back(tensor, clone)
-            elif version is None or _version(tensor) != version or (self._training and not _equal(tensor, clone)):
-                _put_back(tensor, clone)
+            elif tensor.shape != values.shape:
+                tensor.resize_(values.shape)
+                _put_back(tensor, values)
+            elif version is None or _version(tensor) != version or _differs(tensor, values):
+                _put_back(tensor, values)
 
     def _look_into_module(self, name: str, module: nn.Module, *, grads: bool) -> None:
         prefix = f"{name}." if name else ""
@@ -203,17 +202,6 @@ class ModelState:
             return False
         self._seen.add(id(value))
         return True
-
-    def _clone_tensors(self) -> None:
-        room = _CLONE_BYTES
-        for key, (_, tensor) in self._tensors.items():
-            if key not in self._versions or tensor.is_meta or _is_lazy(tensor):
-                continue
-            size = tensor.element_size() * tensor.numel() if tensor.layout == torch.strided else 0
-            if size <= room:
-                room -= size
-                memory = tensor.detach()
-                self._clones[key] = (memory, memory.clone())
 
 
 class _Parameter:
@@ -294,15 +282,16 @@ def _version(tensor: Tensor) -> int | None:
         return None
 
 
-def _equal(tensor: Tensor, clone: Tensor) -> bool:
-    return tensor.layout == torch.strided and torch.equal(tensor, clone)
+def _differs(tensor: Tensor, values: Tensor) -> bool:
+    """Kernels and writes through `.data` or NumPy leave no new version. Of what has no strides, only that is known."""
+    return tensor.layout == torch.strided and not is_equal(tensor, values)
 
 
 def _put_back(tensor: Tensor, clone: Tensor) -> None:
     """Copy the values. What a forward of the user's has saved of the tensor stays valid if it was so before."""
     if not tensor.is_inference():
         tensor.data.copy_(clone)
-    elif not _equal(tensor, clone):
+    elif not is_equal(tensor, clone):
         with torch.inference_mode():
             tensor.copy_(clone)
 

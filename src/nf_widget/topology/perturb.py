@@ -11,7 +11,9 @@ from torch import Tensor
 Memory = torch.UntypedStorage
 Numbers = Literal["all", "real"]
 _SPARSE = (torch.sparse_coo, torch.sparse_csr, torch.sparse_csc, torch.sparse_bsr, torch.sparse_bsc)
-_SCALES = (1.0, 4.0, 0.25)
+_SCALES = (1.0, 4.0, 0.25, 1e4)
+# A trial of the last scale, for what is small beside that which it is added to, and else is rounded away.
+LOUD = 3
 # A view of memory that is larger by this factor is copied alone.
 _WASTE = 16
 

@@ -18,6 +18,7 @@ from ..inputs import Inputs
 from ..records import Selection, StageGraph, StageId, Trace
 from ..running import Conditions
 from .bench import Bench, Outcome
+from .perturb import LOUD
 
 Pair: TypeAlias = tuple[StageId, StageId]
 
@@ -86,10 +87,17 @@ def verify(  # noqa: PLR0917 - what a flow owns, in the order in which it was ma
     edges = {(edge.source, edge.target): edge.evidence for edge in graph.edges}
     verdicts = _Verdicts(edges=frozenset(edges), inferred=frozenset(p for p, e in edges.items() if e == "inferred"))
     verdicts.unstable, verdicts.entangled = bench.unstable, bool(bench.entangled)
+    explained = {
+        source: frozenset(target for begin, target in edges if begin == source) | verdicts.unstable
+        for source in sources
+    }
     for source in sources:
-        explained = frozenset(target for begin, target in edges if begin == source) | verdicts.unstable
         for trial in range(trials):
-            verdicts.add(source, bench.trial(source, trial, explained))
+            verdicts.add(source, bench.trial(source, trial, explained[source]))
+    for source in verdicts.silent():
+        outcome = bench.trial(source, LOUD, explained[source])
+        if outcome is not None and outcome.ended:
+            verdicts.add(source, outcome)
     for source, targets in verdicts.silent().items():
         verdicts.unread |= {(source, target) for target in bench.given(source, targets, trials)}
     return verdicts.verification(trials)

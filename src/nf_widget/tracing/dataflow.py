@@ -115,6 +115,11 @@ class DataflowTracer(PassMode):
             if tensor is result and not rule.may_write:  # passed on as it is
                 return
         book = self._book
+        if rule.shown == "grad" and book.provenance.op_of(result) is not None:  # it was assigned, and is itself
+            return
+        if rule.name == "empty" and not operands and result.numel() == 0:
+            book.provenance.hollow(result, self._record(rule, args, kwargs, [], made=(result,)))
+            return
         if rule.simple and book.made(rule.shown, detail_by(rule, args, kwargs), operands, result):
             return
         op = self._record(rule, args, kwargs, read_by(rule.name, operands), made=(result,))

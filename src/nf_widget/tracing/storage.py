@@ -48,6 +48,8 @@ class Provenance:
         # What was left of such an op when it was read, by the op and what it came from; and that op, by what was left.
         self._rests: dict[tuple[OpId, frozenset[OpId]], OpId] = {}
         self._whole: dict[OpId, OpId] = {}
+        # Tags of tensors without elements, which may be given some unseen.
+        self._hollow: dict[int, Tag] = {}
         self._next_prune = _PRUNE_EVERY
 
     @property
@@ -64,6 +66,10 @@ class Provenance:
         tags[id(tensor)] = (weakref.ref(tensor), op)
         if len(tags) > self._next_prune:
             self._prune()
+
+    def hollow(self, tensor: Tensor, op: OpId) -> None:
+        """`op` made an empty tensor. Copying and unpickling let such a one show other memory later, unseen."""
+        self._hollow[id(tensor)] = (weakref.ref(tensor), op)
 
     def op_of(self, tensor: Tensor) -> OpId | None:
         """The one op that the value of `tensor` comes from; None where there is none, or nobody knows, or several.
@@ -138,6 +144,10 @@ class Provenance:
 
     def adopt(self, tensor: Tensor) -> bool:
         """Tag a tensor never seen before that shows memory which is known. Whether it does."""
+        empty = self._hollow.get(id(tensor))
+        if empty is not None and empty[0]() is tensor and tensor.numel() == 0:
+            self.tag(tensor, empty[1])
+            return True
         memory = address(tensor)
         if not memory:
             return False
@@ -179,6 +189,7 @@ class Provenance:
             torch.UntypedStorage._free_weak_ref(weak)
         self._histories.clear()
         self._tags.clear()
+        self._hollow.clear()
         self._views.clear()
         self._rests.clear()
         self._whole.clear()
