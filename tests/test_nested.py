@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict, UserDict
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -120,3 +121,24 @@ def test_what_cannot_be_copied_is_passed_on() -> None:
 
     stubborn = Stubborn()
     assert working_copy([stubborn], {})[0] is stubborn
+
+
+@dataclass
+class Asks:
+    """One field can be read, the other raises what it likes."""
+
+    good: Tensor
+    bad: int = 1
+
+    def __getattribute__(self, name: str) -> Any:
+        if name == "bad":
+            raise ValueError("which one?")
+        return super().__getattribute__(name)
+
+
+def test_a_field_that_cannot_be_read_is_left_out() -> None:
+    value = Asks(A)
+    assert [path for path, _ in leaves(value)] == ["good"]
+    changed = replace(value, lambda _: B)
+    assert changed.good is B
+    assert value.good is A

@@ -128,9 +128,9 @@ class Reader:
 
     def _is_like_an_input(self, summary: Summary) -> bool:
         """A colour image of an input's very shape: a picture was made of a picture."""
-        shape = summary.spec.shape
-        colours = summary.axes.kind == "image" and shape[summary.axes.names.index("channel")] == _COLOURS
-        return colours and any(leaf.spec.shape == shape for leaf in self.trace.inputs)
+        shape, names = summary.spec.shape, summary.axes.names
+        colours = "channel" in names and len(names) == len(shape) and shape[names.index("channel")] == _COLOURS
+        return summary.axes.kind == "image" and colours and any(leaf.spec.shape == shape for leaf in self.trace.inputs)
 
 
 def _output_type(options: Options, stage: Stage) -> str | None:

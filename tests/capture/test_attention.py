@@ -463,3 +463,15 @@ def test_weights_that_cannot_be_had_say_why():
     summary = summarise(weights, leaf="attention")
     assert isinstance(summary.picture, Nothing)
     assert "cannot be had" in summary.picture.reason
+
+
+@pytest.mark.parametrize(
+    "settings", [{}, {"batch_first": True, "bias": False}, {"batch_first": True, "activation": "tanh"}]
+)
+def test_a_layer_that_torch_never_fuses_is_looked_into_without_a_word(settings):
+    if settings.get("activation") == "tanh":
+        settings = settings | {"activation": torch.tanh}
+    layer = nn.TransformerEncoderLayer(16, 4, 32, **settings).eval()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        trace(nn.Sequential(layer), torch.randn(5, 3, 16), layers=["0.self_attn", "0.linear1"])

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from nf_widget.capture.reducers import Reduction, is_small, reduce, reduce_together
-from nf_widget.records import Nothing
+from nf_widget.records import Axes, Nothing
 from tensors import ATTENTION, IMAGE, MAPS, SCALAR, SEQUENCE, TOKENS, VECTOR, VOLUME, patch_tokens, unnamed
 
 
@@ -18,6 +18,7 @@ def randn(*shape, seed=0):
     return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
 
 
+PATCHES_OF_A_VOLUME = Axes(("batch", "token", "feature"), "tokens", "", special=2, block=(3, 4, 5))
 KINDS = {
     "image": (IMAGE, (2, 9, 20, 17)),
     "image of the grid's size": (IMAGE, (1, 30, 14, 14)),
@@ -25,6 +26,7 @@ KINDS = {
     "vector": (VECTOR, (3, 40)),
     "tokens": (TOKENS, (1, 12, 20)),
     "patches": (patch_tokens(4, 5, special=2), (1, 22, 16)),
+    "patches of a volume": (PATCHES_OF_A_VOLUME, (1, 2 + 3 * 4 * 5, 16)),
     "sequence": (SEQUENCE, (1, 6, 30)),
     "attention": (ATTENTION, (1, 3, 8, 8)),
     "generic": (unnamed(3), (4, 5, 6)),
@@ -143,3 +145,14 @@ def test_what_is_small():
     assert not is_small(torch.nn.Parameter(randn(3)).to_sparse())
     assert not is_small(randn(3).to(torch.complex64))
     assert not is_small(torch.empty(3, device="meta"))
+
+
+@pytest.mark.parametrize("form", ["patches", "patches of a volume"])
+def test_numbers_are_those_of_all_tokens_the_special_ones_too(form):
+    axes, shape = KINDS[form]
+    tokens = randn(*shape)
+    tokens[:, 0] += 50
+    for summary in (reduce(tokens, axes, leaf=""), *reduce_together([Reduction(tokens, axes, "")])):
+        assert summary.statistics.count == summary.histogram.counts.sum() == tokens.numel()
+        assert summary.statistics.maximum == pytest.approx(tokens.max().item())
+        assert summary.statistics.mean == pytest.approx(tokens.mean().item(), rel=1e-4)

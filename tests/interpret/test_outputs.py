@@ -254,3 +254,11 @@ def test_an_output_of_any_kind_is_shown_beside_the_others(made):
     overview = trace(Several(), torch.ones(1, 4)).overview(0, 0)
     assert overview["output:odd"]
     assert overview["output:vector"]
+
+
+@pytest.mark.parametrize("make", [lambda x: x.mean(1), lambda x: x[0, 0]])
+def test_one_number_for_each_pixel_is_a_map(make):
+    summary = trace(Net(make).eval(), PHOTO).summary("output")
+    assert summary.axes.kind == "image"
+    assert summary.meaning == "raw values"
+    assert summary.statistics.count == 16 * 20

@@ -133,6 +133,18 @@ def test_gradients_that_a_backward_adds_to_are_put_back(untouched: Untouched) ->
         model(torch.randn(3, 4)).sum().backward()
 
 
+@pytest.mark.parametrize("size", [4, 30_000])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.int64, torch.float8_e4m3fn])
+def test_buffers_that_were_written_unseen_are_put_back(size: int, dtype: torch.dtype, untouched: Untouched) -> None:
+    model = linear()
+    for name in ("first", "second", "third"):
+        model.register_buffer(name, torch.ones(size).to(dtype))
+    with untouched(model), lent(model, flags=(False,)):
+        model.first.data.view(torch.uint8)[0] += 1
+        model.second.view(torch.uint8).numpy()[0] += 1
+        model.third.data = torch.zeros(2).to(dtype)
+
+
 def test_buffers_that_are_not_written_keep_their_version() -> None:
     model = nn.BatchNorm1d(4).eval()
     version = model.running_mean._version

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.func import functional_call
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from graphs import chain
@@ -378,3 +379,51 @@ def test_traces_that_are_let_go_leave_no_tensor_alive() -> None:
     assert not any(tensor() is not None for tensor in alive)
     assert torch.equal(x.grad, before)
     assert not x._backward_hooks
+
+
+def test_weights_that_are_learnt_in_the_forward_come_from_what_they_were_learnt_on() -> None:
+    def forward(self: Do, x: Tensor) -> Tensor:
+        with torch.enable_grad():
+            weights = {name: p.detach().clone().requires_grad_() for name, p in self.fast.named_parameters()}
+            loss = (functional_call(self.fast, weights, (self.key(x).detach(),)) - self.value(x).detach()).pow(2).mean()
+            steps = torch.autograd.grad(loss, list(weights.values()))
+            weights = {name: (p - g).detach() for (name, p), g in zip(weights.items(), steps, strict=True)}
+        return self.out(functional_call(self.fast, weights, (x,)))
+
+    model = Do(forward, fast=linear(), key=linear(), value=linear(), out=linear()).eval()
+    flow = trace(model, torch.randn(3, 4), layers=["fast", "key", "value", "out"])
+    assert {("key", "fast#1"), ("value", "fast#1"), ("fast#0", "fast#1")} < edges(flow)
+    assert flow.verify().ok
+
+
+def test_a_backward_pass_and_an_optimiser_in_the_forward() -> None:
+    def forward(self: Do, x: Tensor) -> Tensor:
+        with torch.enable_grad():
+            optimiser = torch.optim.SGD(self.fast.parameters(), lr=0.1)
+            loss = self.fast(self.key(x).detach()).pow(2).mean()
+            optimiser.zero_grad()
+            loss.backward()
+            optimiser.step()
+        return self.out(self.fast(x))
+
+    model = Do(forward, fast=linear(), key=linear(), out=linear()).eval()
+    before = model.fast.weight.clone()
+    flow = trace(model, torch.randn(3, 4), layers=["fast", "key", "out"])
+    assert {("key", "fast#1"), ("fast#0", "fast#1")} < edges(flow)
+    assert flow.verify().ok
+    assert torch.equal(model.fast.weight, before)
+    assert model.fast.weight.grad is None
+
+
+def test_collecting_what_a_pass_left_does_not_unfreeze_what_the_user_froze() -> None:
+    outside = torch.ones(4)
+    model = Do(lambda self, x: self.a(x) * outside, a=linear()).eval()
+    trace(model, torch.randn(3, 4))
+    assert gc.get_freeze_count() == 0
+    gc.freeze()
+    try:
+        frozen = gc.get_freeze_count()
+        trace(model, torch.randn(3, 4))
+        assert gc.get_freeze_count() > frozen / 2
+    finally:
+        gc.unfreeze()

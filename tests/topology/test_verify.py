@@ -258,3 +258,13 @@ def test_indices_stay_among_those_that_occur() -> None:
     perturb([changed], 1, [None])
     assert set(changed.flatten().tolist()) <= {3, 17, 20}
     assert (changed != ids).all()
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32])
+def test_a_branch_that_rounding_all_but_hides_is_heard(dtype: torch.dtype) -> None:
+    def forward(self: Do, x: torch.Tensor) -> torch.Tensor:
+        x = self.a(x)
+        return self.c(x + 1e-4 * self.b(x))
+
+    model = Do(forward, a=linear(), b=linear(), c=linear()).to(dtype)
+    assert traced(model, torch.randn(3, 4, dtype=dtype)).verified(["a", "b", "c"]).ok

@@ -1,5 +1,8 @@
 """Operands of one op that share memory: only the one that is written to counts as written."""
 
+import copy
+import pickle
+
 import torch
 from torch import nn
 
@@ -77,3 +80,46 @@ def test_write_to_a_part_with_gaps_hides_all_of_its_own_parts():
         return corner
 
     assert inputs_of(columns) == {"b"}
+
+
+def test_an_empty_tensor_that_is_given_memory_comes_from_whose_memory_it_is():
+    def given(a, b):
+        shown, owner = torch.empty(0), b * 2
+        shown.set_(owner)
+        return shown + 1
+
+    assert inputs_of(given) == {"b"}
+    assert inputs_of(lambda a, b: copy.copy(a) + 1) == {"a"}
+    assert inputs_of(lambda a, b: torch.cat([torch.empty(0), b.flatten()])) == {"b"}
+
+
+def test_a_write_through_memory_given_to_an_empty_tensor_is_seen():
+    def through(a, b):
+        whole = a.clone()
+        torch.empty(0).set_(whole.untyped_storage(), 0, whole.shape).add_(b)
+        return whole * 2
+
+    assert inputs_of(through) == {"a", "b"}
+
+
+def test_what_unpickling_makes_may_come_from_anything_at_hand():
+    assert "a" in inputs_of(lambda a, b: pickle.loads(pickle.dumps(a)) + 1)
+
+
+def test_a_gradient_that_was_assigned_is_what_it_was():
+    def assigned(a, b):
+        holder = torch.zeros(2, 4)
+        holder.grad = b * 2
+        return holder.grad + 1
+
+    assert inputs_of(assigned) == {"b"}
+
+
+def test_random_values_hide_what_was_there():
+    assert inputs_of(lambda a, b: a + b.clone().bernoulli_(0.5)) == {"a"}
+
+
+def test_numbers_come_back_into_new_tensors():
+    assert inputs_of(lambda a, b: a + a.new_tensor(b.tolist())) == {"a", "b"}
+    assert inputs_of(lambda a, b: a + a.new_full((4,), b.sum().item())) == {"a", "b"}
+    assert inputs_of(lambda a, b: a + torch.full_like(a, b.sum().item())) == {"a", "b"}

@@ -64,7 +64,15 @@ def _inside_fused(model: nn.Module, taps: Sequence[Tap], conditions: Conditions)
     if not layers:  # the flags of all modules take longer
         return []
     training = dict(zip(model.modules(), conditions.flags, strict=True))
-    return list(dict.fromkeys(path for path, layer in layers if not training[layer]))
+    return list(dict.fromkeys(path for path, layer in layers if not training[layer] and _can_be_fused(layer)))
+
+
+def _can_be_fused(layer: nn.TransformerEncoderLayer) -> bool:
+    """By what torch asks of the layer itself."""
+    attention = layer.self_attn
+    alike = attention._qkv_same_embed_dim and layer.norm1.eps == layer.norm2.eps  # noqa: SLF001
+    fits = attention.batch_first and attention.in_proj_bias is not None and attention.num_heads % 2 == 0
+    return bool(alike and fits and layer.activation_relu_or_gelu)
 
 
 @contextmanager

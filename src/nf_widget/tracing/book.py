@@ -60,6 +60,8 @@ class Book:
         # Held no longer than to the next call that goes well: an exception holds all the frames that it went through.
         self._failed: tuple[BaseException, OpenCall] | None = None
         self._raised: tuple[Exception, str, tuple[Leaf, ...]] | None = None
+        # The last op that made gradients where they were not asked for by name.
+        self.backward: OpId | None = None
 
     @property
     def stack(self) -> list[OpenCall]:
@@ -165,8 +167,9 @@ class Book:
         """The tensors in containers of what the root's call gave out."""
         return tuple(self._leaf(path, tensor) for path, tensor in leaves(value))
 
-    def between(self, first: Sequence[OpId], last: Sequence[OpId]) -> tuple[OpId, ...]:
-        """The ops through which values flow from `first` to `last`, with both; all before `last` without `first`."""
+    def saved_between(self, first: Sequence[OpId], last: Sequence[OpId]) -> tuple[OpId, ...]:
+        """The ops through which values flow from `first` to `last`, with both, and what they read; all before `last`
+        without `first`."""
         start = min(first, default=OpId(0))
         reached = set(first)
         for index in range(start, max(last, default=start) + 1):
@@ -180,7 +183,11 @@ class Book:
             if op not in found:
                 found.add(op)
                 stack += [parent for parent in self._ops[op][3] if parent in reached]
-        return tuple(sorted(found))
+        return tuple(sorted(found.union(*(self._ops[op][3] for op in found))))
+
+    def differentiated(self, loss: Sequence[Tensor]) -> None:
+        """Gradients of `loss` were added to what it was computed from."""
+        self.backward = self.op("backward", "call", self.saved_between((), self.sources(loss)), (), evidence="inferred")
 
     def exit(self, operands: Iterable[Tensor]) -> None:
         """Values of `operands` became Python or NumPy values in the innermost call."""

@@ -103,6 +103,8 @@ class DataflowTracer(PassMode):
             self._book.provenance.tag(args[0], self._record(rule, args, kwargs, operands[1:], made=(args[0],)))
         elif isinstance(result, Tensor):
             self._one(rule, args, kwargs, operands, result)
+        elif rule.name == "backward":
+            self._book.differentiated(operands)
         elif rule.name in EXITS:
             self._book.exit(operands)
         elif isinstance(result, _CONTAINERS):
@@ -115,7 +117,8 @@ class DataflowTracer(PassMode):
             if tensor is result and not rule.may_write:  # passed on as it is
                 return
         book = self._book
-        if rule.shown == "grad" and book.provenance.op_of(result) is not None:  # it was assigned, and is itself
+        if rule.shown == "grad":
+            self._gradient_of(operands, result)
             return
         if rule.name == "empty" and not operands and result.numel() == 0:
             book.provenance.hollow(result, self._record(rule, args, kwargs, [], made=(result,)))
@@ -149,11 +152,19 @@ class DataflowTracer(PassMode):
         else:
             self._made(rule, args, kwargs, read_by(name, operands), made=made)
 
+    def _gradient_of(self, operands: list[Tensor], result: Tensor) -> None:
+        """What a tensor has as its gradient: what was assigned, or what the last backward pass made."""
+        book = self._book
+        if book.provenance.op_of(result) is not None:
+            return
+        parents = book.sources(operands) if book.backward is None else (book.backward,)
+        book.provenance.tag(result, book.op("grad", "call", parents, (result,), evidence="inferred"))
+
     def _gradients(self, rule: Rule, args: tuple[Any, ...], made: list[Tensor]) -> None:
-        """Gradients read what the ops between have saved. Which of them did is not seen."""
+        """Gradients read what the ops between have saved: what these read, and gave. Which of them did is not seen."""
         book = self._book
         into, of = (book.sources(t for _, t in reachable(each)) for each in args[:2])
-        parents = tuple(sorted({*book.between(of, into), *of, *into}))
+        parents = tuple(sorted({*book.saved_between(of, into), *of, *into}))
         op = book.op(rule.shown, "call", parents, made, evidence="inferred")
         for tensor in made:
             book.provenance.tag(tensor, op)

@@ -33,12 +33,14 @@ class Recording:
 
 def record(model: nn.Module, inputs: Inputs, conditions: Conditions) -> Recording:
     """The metadata pass: one forward with hooks on every module and the dataflow tracer."""
-    return _record(model, inputs, conditions, traced=True)
+    with _new_objects_apart():
+        return _record(model, inputs, conditions, traced=True)
 
 
 def record_calls(model: nn.Module, inputs: Inputs, conditions: Conditions) -> Recording:
     """The metadata pass without dataflow: module calls in order, no ops. For forwards that the tracer disturbs."""
-    return _record(model, inputs, conditions, traced=False)
+    with _new_objects_apart():
+        return _record(model, inputs, conditions, traced=False)
 
 
 def _record(model: nn.Module, inputs: Inputs, conditions: Conditions, *, traced: bool) -> Recording:
@@ -66,6 +68,20 @@ def _record(model: nn.Module, inputs: Inputs, conditions: Conditions, *, traced:
         gc.collect()
     book.settle()
     return Recording(_trace(model, modules, book, entries=entries, outputs=outputs, failure=failure), error, written)
+
+
+@contextmanager
+def _new_objects_apart() -> Iterator[None]:
+    """What the pass leaves in circles can be collected without a walk through all else, which takes a second where much
+    is loaded. Freezing and unfreezing take no time."""
+    if gc.get_freeze_count():  # somebody else's, who means to keep it so
+        yield
+        return
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 @contextmanager
