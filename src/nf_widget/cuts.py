@@ -54,7 +54,7 @@ def first_cut(model: nn.Module, inputs: Inputs, recorded: Recorded, options: Opt
         labels=options.labels,
     )
     warn_about(selection.notes)
-    setting = Setting(inputs, recorded.conditions)
+    setting = Setting(inputs, recorded.conditions, recorded.written)
     graph = build(model, recorded.trace, selection, topology=options.topology, setting=setting)
     return Cut(recorded, setting, selection, selection, graph, _shown(graph, recorded.trace, selection, options))
 

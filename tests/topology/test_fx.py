@@ -10,6 +10,7 @@ import torch
 from hypothesis import HealthCheck, assume, given, settings
 from torch import nn
 
+from models import Do
 from nf_widget import trace as open_flow
 from nf_widget.errors import TopologyError, TopologyWarning
 from nf_widget.inputs import model_device, normalise
@@ -291,3 +292,14 @@ def test_random_models(program):
         assert symbolic >= runtime
     else:
         assert symbolic == runtime
+
+
+def test_parameters_that_a_forward_exchanges_are_put_back(untouched):
+    def forward(self, x):
+        for given, kept in zip(self.student.parameters(), self.teacher.parameters(), strict=True):
+            kept.data = kept.data * 0.9 + given.data * 0.1
+        return self.student(x) - self.teacher(x)
+
+    model, x = Do(forward, student=nn.Linear(4, 4), teacher=nn.Linear(4, 4)).eval(), torch.randn(3, 4)
+    with untouched(model, (x,)):
+        assert open_flow(model, x, topology="fx").graph.topology == "fx"

@@ -71,8 +71,9 @@ def _can_be_fused(layer: nn.TransformerEncoderLayer) -> bool:
     """By what torch asks of the layer itself."""
     attention = layer.self_attn
     alike = attention._qkv_same_embed_dim and layer.norm1.eps == layer.norm2.eps  # noqa: SLF001
-    fits = attention.batch_first and attention.in_proj_bias is not None and attention.num_heads % 2 == 0
-    return bool(alike and fits and layer.activation_relu_or_gelu)
+    biased = getattr(attention, "in_proj_bias", None) is not None  # typed as if it always had one
+    fits = attention.batch_first and biased and attention.num_heads % 2 == 0
+    return all((alike, fits, layer.activation_relu_or_gelu))
 
 
 @contextmanager

@@ -67,10 +67,7 @@ def capture(model: nn.Module, inputs: Inputs, conditions: Conditions, plan: Plan
     done = Pass()
     with ExitStack() as stack:
         state = stack.enter_context(borrowed(model, conditions))
-        if plan.written:
-            named = dict(model.named_parameters())
-            for name in plan.written:
-                state.keep(named[name])
+        state.keep_named(plan.written)
         args, kwargs, tensors = inputs.fresh()
         if plan.inputs is not None:
             with _aside(conditions):

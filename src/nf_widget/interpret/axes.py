@@ -141,9 +141,18 @@ def _batch_axis(shape: tuple[int, ...], batch: int | None, type_name: str) -> in
 
 def _unbatched_image(shape: tuple[int, ...], type_name: str) -> bool:
     """An input `[3, height, width]`, whose first dimension was taken for the batch size."""
-    # Classes are capitalised, and arguments are not.
-    given = not type_name[:1].isupper()
-    return given and len(shape) == 3 and shape[0] == 3 and _like_image(shape) and max(shape[1:]) <= 2 * min(shape[1:])
+    return (
+        _is_given(type_name)
+        and len(shape) == 3
+        and shape[0] == 3
+        and _like_image(shape)
+        and max(shape[1:]) <= 2 * min(shape[1:])
+    )
+
+
+def _is_given(type_name: str) -> bool:
+    """Whether it is an argument of the model: classes are capitalised, and arguments are not."""
+    return not type_name[:1].isupper()
 
 
 def _names(case: _Case) -> tuple[tuple[AxisName, ...], str]:
@@ -228,6 +237,8 @@ def _by_shape(case: _Case) -> tuple[tuple[AxisName, ...], str]:
     if len(case.rest) == 3:
         sure = "likely" if _aspect(case.rest[1:], case.image) else "guess"
         return ("channel", "height", "width"), f"{sure}: three dimensions for each sample from {made}"
+    if len(case.rest) == 4 and case.rest[1] == 3 != case.rest[0] and _is_given(case.type_name):
+        return ("time", "channel", "height", "width"), "likely: frames, of which each has three colours"
     if len(case.rest) == 4:
         return ("channel", "depth", "height", "width"), f"likely: four dimensions for each sample from {made}"
     other: AxisName = "other"

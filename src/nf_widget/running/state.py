@@ -78,6 +78,13 @@ class ModelState:
         with torch.no_grad(), torch._C.DisableTorchFunction():
             self._kept[id(tensor)] = (tensor, tensor.detach(), tensor.detach().clone())
 
+    def keep_named(self, names: Iterable[str]) -> None:
+        """`keep`, for the parameters of these names."""
+        wanted = set(names)
+        for parameter in self._parameters.values() if wanted else ():
+            if parameter.name in wanted:
+                self.keep(parameter.tensor)
+
     def parameters(self) -> list[Tensor]:
         return [parameter.tensor for parameter in self._parameters.values()]
 

@@ -266,9 +266,7 @@ class Bench:
         """The model borrowed, with arguments that it may write to. Unfused, as the trace was: else the stages inside of
         a fused layer would run in some ways of holding and not in others."""
         with borrowed(self._model, self._conditions) as state, unfused():
-            parameters = dict(self._model.named_parameters()) if self._written else {}
-            for name in self._written:
-                state.keep(parameters[name])
+            state.keep_named(self._written)
             yield self._inputs.fresh()
 
 

@@ -14,10 +14,12 @@ from nf_widget.running import Conditions
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What the recorded forward was given, and what it ran under: for strategies that run the model again."""
+    """What the recorded forward was given, what it ran under, and the parameters that it wrote to: for strategies that
+    run the model again."""
 
     inputs: Inputs
     conditions: Conditions
+    written: tuple[str, ...] = ()
 
 
 Strategy = Callable[[nn.Module, Trace, Selection, Setting | None], tuple[Edge, ...]]

@@ -29,7 +29,8 @@ def symbolic_edges(
         raise _failed(trace, "the inputs of the recorded forward were not handed over")
     cut = Cut.of(model, trace, selection)
     try:
-        with borrowed(model, setting.conditions):
+        with borrowed(model, setting.conditions) as state:
+            state.keep_named(setting.written)
             with interruptible():
                 forward = trace_symbolically(model, trace, cut, setting.inputs)
             symbolic = read(model, trace, selection, cut, forward)
