@@ -275,3 +275,9 @@ ARCHITECTURES = [
 def test_published_architectures(name, shape, image, expected, special, grid):
     axes = infer(spec(*shape), type_name=name, batch=1, image=image)
     assert (letters(axes), axes.special, axes.grid) == (expected, special, grid)
+
+
+def test_frames_of_three_colours_are_a_video_where_they_are_given():
+    assert letters(infer(spec(1, 8, 3, 32, 32), type_name="pixel_values", batch=1)) == "btchw"
+    assert letters(infer(spec(1, 3, 8, 32, 32), type_name="pixel_values", batch=1)) == "bcdhw"
+    assert letters(infer(spec(1, 8, 3, 32, 32), type_name="Block", batch=1)) == "bcdhw"

@@ -296,8 +296,8 @@ def test_random_models(program):
 
 def test_parameters_that_a_forward_exchanges_are_put_back(untouched):
     def forward(self, x):
-        for given, kept in zip(self.student.parameters(), self.teacher.parameters(), strict=True):
-            kept.data = kept.data * 0.9 + given.data * 0.1
+        for new, kept in zip(self.student.parameters(), self.teacher.parameters(), strict=True):
+            kept.data = kept.data * 0.9 + new.data * 0.1
         return self.student(x) - self.teacher(x)
 
     model, x = Do(forward, student=nn.Linear(4, 4), teacher=nn.Linear(4, 4)).eval(), torch.randn(3, 4)
