@@ -107,8 +107,7 @@ class Flow:
     @property
     def sample_count(self) -> int:
         """Entries along the batch axis of the first input; 1 where there is none."""
-        shape = self.trace.inputs[0].spec.shape
-        return shape[0] if len(shape) > 1 else 1
+        return self.trace.batch or 1
 
     @property
     def device(self) -> str:

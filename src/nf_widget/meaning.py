@@ -111,8 +111,7 @@ class Reader:
         said = self.options.axes.get(f"input:{path}", self.options.axes.get("input"))
         if said is not None:
             return parse(said, spec)
-        shape = self.trace.inputs[0].spec.shape
-        return infer(spec, type_name=path, batch=shape[0] if shape else None)
+        return infer(spec, type_name=path, batch=self.trace.batch)
 
     def _position(self, sample: int) -> int | None:
         """The token that is masked, for a model that fills masks; else the last one that is no padding, None where that

@@ -174,10 +174,8 @@ def axes_of(stage: Stage, tensor: Tensor, options: Options, trace: Trace) -> Axe
     said = options.axes.get(str(stage.id))
     if said is not None:
         return parse(said, spec, image=image)
-    shape = trace.inputs[0].spec.shape
-    batch = shape[0] if shape else None
     volume = (size[0], size[1], size[2]) if len(size) == _IMAGE_DIMS + 1 else None
-    return infer(spec, type_name=stage.type_name, batch=batch, detail=stage.detail, image=image, volume=volume)
+    return infer(spec, type_name=stage.type_name, batch=trace.batch, detail=stage.detail, image=image, volume=volume)
 
 
 def _input_size(trace: Trace) -> tuple[int, ...]:
@@ -295,9 +293,8 @@ def _looking(wishes: Sequence[Wish], taker: _Taker, recorded: Recorded) -> Looki
         for site in sites.get(str(wish.stage.id), ())
         if not wish.requests or any(site.has(request.leaf) for request in wish.requests)
     )
-    shape = trace.inputs[0].spec.shape
     paths = tuple(dict.fromkeys(trace.calls[call].path for call in recorded.attention))
-    return Looking(looks, paths, shape[0] if shape else None) if looks else None
+    return Looking(looks, paths, trace.batch or None) if looks else None
 
 
 def _input_taker(given: list[Wish], taker: _Taker, inputs: Inputs) -> Callable[[Sequence[Tensor]], None]:

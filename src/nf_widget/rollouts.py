@@ -23,8 +23,7 @@ def rolled_out(model: nn.Module, inputs: Inputs, recorded: Recorded, stage: Stag
         raise StageError(f"{'The model' if stage is None else stage.id} computes no attention.")
     rollout = Rollout(sample)
     looks = tuple(Look(trace.calls[call].path, trace.calls[call].index, rollout.take) for call in calls)
-    shape = trace.inputs[0].spec.shape
-    looking = Looking(looks, tuple(dict.fromkeys(look.path for look in looks)), shape[0] if shape else None)
+    looking = Looking(looks, tuple(dict.fromkeys(look.path for look in looks)), trace.batch or None)
     done = capture(model, inputs, recorded.conditions, Plan(written=recorded.written, attention=looking))
     if done.error is not None and recorded.error is None:
         raise done.error

@@ -79,7 +79,7 @@ def infer(
 ) -> Axes:
     """Name every dimension of a leaf that a module of class `type_name` gave out. Never raises.
 
-    `batch` is the batch size of the model's input, None when it is not known. `image` is (height, width) of the
+    `batch` is the batch size of the model's input, 0 when it has no batch axis, None when that is not known. `image` is (height, width) of the
     model's image input, `volume` (depth or time, height, width): tokens are laid out as a patch grid where these, or
     the class name, say that they are patches.
     """

@@ -117,6 +117,15 @@ class Trace:
     parameter_count: int = 0
     failure: Failure | None = None
 
+    @property
+    def batch(self) -> int | None:
+        """Size of the batch axis, by the first input. 0 where there is none: a lone vector is one sample. None where
+        nobody knows, after a lone number."""
+        first, *others = (leaf.spec.shape for leaf in self.inputs)
+        if len(first) == 1 and not any(len(shape) > 1 and shape[0] == first[0] for shape in others):
+            return 0
+        return first[0] if first else None
+
 
 @dataclass(frozen=True, slots=True)
 class Selection:
