@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 import torch
 from torch import Tensor, nn
 
-from models import Residual, Tagged, linear
+from models import Do, Residual, Tagged, linear
+from nf_widget import trace
 from nf_widget.errors import InputError, ModelError
 from nf_widget.inputs import check_model, model_device, normalise
 
@@ -136,3 +138,33 @@ def test_containers_are_new() -> None:
     copy["history"].append(1)
     copy.pop("x")
     assert batch == {"x": X, "history": []}
+
+
+class Graph:
+    """Like a batch of graphs: tensors lie in a private store, and it can be called."""
+
+    def __init__(self, **tensors: Tensor) -> None:
+        self._store = tensors
+
+    def __getattr__(self, name: str) -> Tensor:
+        if name.startswith("__") or name not in self._store:
+            raise AttributeError(name)
+        return self._store[name]
+
+    def __call__(self) -> list[str]:
+        return list(self._store)
+
+
+def test_tensors_on_the_attributes_of_an_object_are_inputs(untouched: Callable[..., Any]) -> None:
+    def forward(self: Do, graph: Graph) -> Tensor:
+        nodes = self.a(graph.x)
+        graph.x.add_(1)
+        return nodes[graph.edges[0]]
+
+    model, graph = Do(forward, a=linear()), Graph(x=torch.randn(5, 4), edges=torch.tensor([[0, 1], [2, 4]]))
+    before = graph.x.clone()
+    flow = trace(model.eval(), graph)
+    assert [stage.id for stage in flow.graph.stages if stage.kind == "input"] == ["input:args.x", "input:args.edges"]
+    assert ("input:args.edges", "output") in {(edge.source, edge.target) for edge in flow.graph.edges}
+    assert flow.verify().ok
+    assert torch.equal(graph.x, before)

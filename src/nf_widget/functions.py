@@ -86,10 +86,17 @@ _ALIASES = {"concat": "cat", "concatenate": "cat"}
 
 def name_of(func: Any) -> str:
     """The function's name as a user would write it: `cat`, `add`, `getitem`, `T` for a property."""
-    name: str = getattr(func, "__name__", "") or type(func).__name__
+    name = plain_name(func)
     if name in ("__get__", "__set__"):
         return str(getattr(getattr(func, "__self__", None), "__name__", "attribute"))
     return name
+
+
+def plain_name(func: Any) -> str:
+    """`__name__`; of an operator that is called as `torch.ops.aten.add_.Tensor`, without its overload."""
+    if isinstance(func, torch._ops.OpOverload):  # noqa: SLF001
+        return func._schema.name.rpartition("::")[2]  # noqa: SLF001
+    return getattr(func, "__name__", "") or type(func).__name__
 
 
 def written_name(name: str) -> str:

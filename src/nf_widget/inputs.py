@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from .errors import InputError, ModelError
-from .nested import Nested, leaves, replace, working_copy
+from .nested import Nested, attributes, leaves, reachable, replace, working_copy
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +73,10 @@ def normalise(model: nn.Module, x: Nested, kwargs: Mapping[str, Nested] | None) 
     device = model_device(model)
     args = tuple(replace(arg, lambda t: _moved(t, device)) for arg in args)
     keywords = {name: replace(arg, lambda t: _moved(t, device)) for name, arg in keywords.items()}
-    named = tuple(
-        (_join(name, path), tensor) for name, arg in _names(model, args, keywords) for path, tensor in leaves(arg)
-    )
+    arguments = _names(model, args, keywords)
+    named = tuple((_join(name, path), tensor) for name, arg in arguments for path, tensor in leaves(arg))
+    if not named:
+        named = tuple((_join(name, path), tensor) for name, arg in arguments for path, tensor in _held(arg))
     if not named:
         given = ", ".join(type(v).__name__ for v in (*args, *keywords.values())) or "nothing"
         raise InputError(
@@ -83,7 +84,7 @@ def normalise(model: nn.Module, x: Nested, kwargs: Mapping[str, Nested] | None) 
             "a tuple of positional arguments, or a dict of keywords."
         )
     # A fast tokenizer of Hugging Face returns a mapping that knows its tokens.
-    encodings = getattr(x, "encodings", None) or ()
+    encodings = (getattr(x, "encodings", None) if isinstance(x, Mapping) else None) or ()
     return Inputs(args, keywords, named, tuple(encodings) if isinstance(encodings, (list, tuple)) else ())
 
 
@@ -125,6 +126,15 @@ def _names(model: nn.Module, args: tuple[Nested, ...], kwargs: dict[str, Nested]
         else:
             named.append((name, value))
     return named
+
+
+def _held(value: Nested) -> list[tuple[str, Tensor]]:
+    """The tensors on the attributes of an object, such as a graph with its nodes and edges; what is private in a path
+    is left out of it, where the rest tells."""
+    found = reachable(attributes(value))
+    public = [".".join(part for part in path.split(".") if not part.startswith("_")) for path, _ in found]
+    told = len(set(public)) == len(public) and all(public)
+    return [(name if told else path, tensor) for name, (path, tensor) in zip(public, found, strict=True)]
 
 
 def _moved(tensor: Tensor, device: torch.device) -> Tensor:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import functools
 from collections.abc import Callable, Mapping
-from types import ModuleType
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -23,6 +24,7 @@ _ATOMS = (str, bytes, int, float, complex, bool, type(None), type, ModuleType, n
 _PLAIN = frozenset(
     (str, bytes, int, float, complex, bool, type(None), np.ndarray, torch.dtype, torch.device, torch.Size)
 )
+_FUNCTIONS = (FunctionType, BuiltinFunctionType, MethodType, functools.partial)
 _MAX_DEPTH = 64
 
 
@@ -99,7 +101,7 @@ def working_copy(value: Nested, memo: dict[int, Nested]) -> Nested:
     """
     if id(value) in memo:
         return memo[id(value)]
-    if isinstance(value, _ATOMS) or callable(value):
+    if isinstance(value, _ATOMS) or (callable(value) and not _holds(value, memo)):
         return value
     steps = _container_steps(value)
     if steps or isinstance(value, (list, tuple, dict, set, frozenset)):
@@ -108,6 +110,18 @@ def working_copy(value: Nested, memo: dict[int, Nested]) -> Nested:
         return copy.deepcopy(value, memo)
     except Exception:  # noqa: BLE001 - an object of any class may refuse, each with an error of its own
         return value
+
+
+def attributes(value: Nested) -> dict[str, Nested]:
+    """Those of an object that is no container and no function, class or module."""
+    if isinstance(value, (*_ATOMS, *_FUNCTIONS, Tensor)):
+        return {}
+    return dict(getattr(value, "__dict__", None) or {})
+
+
+def _holds(value: Nested, memo: dict[int, Nested]) -> bool:
+    """Whether an attribute of a callable object holds one of these: graph batches can be called, as functions can."""
+    return any(id(tensor) in memo for _, tensor in reachable(attributes(value)))
 
 
 def _collect(

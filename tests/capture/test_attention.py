@@ -475,3 +475,19 @@ def test_a_layer_that_torch_never_fuses_is_looked_into_without_a_word(settings):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         trace(nn.Sequential(layer), torch.randn(5, 3, 16), layers=["0.self_attn", "0.linear1"])
+
+
+def test_attention_of_a_padded_encoder_that_torch_would_fuse():
+    class Padded(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.embed = nn.Embedding(10, 16, padding_idx=0)
+            self.encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(16, 2, 32, batch_first=True), 2)
+
+        def forward(self, ids):
+            return self.encoder(self.embed(ids), src_key_padding_mask=ids == 0)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", PathWarning)
+        flow = trace(Padded().eval(), torch.tensor([[1, 2, 3, 0], [4, 5, 0, 0]]))
+    assert flow.summary("encoder.layers.1", leaf="attention").statistics.count == 2 * 4 * 4

@@ -281,3 +281,9 @@ def test_frames_of_three_colours_are_a_video_where_they_are_given():
     assert letters(infer(spec(1, 8, 3, 32, 32), type_name="pixel_values", batch=1)) == "btchw"
     assert letters(infer(spec(1, 3, 8, 32, 32), type_name="pixel_values", batch=1)) == "bcdhw"
     assert letters(infer(spec(1, 8, 3, 32, 32), type_name="Block", batch=1)) == "bcdhw"
+
+
+def test_a_lone_vector_is_one_sample():
+    assert letters(infer(spec(8), type_name="x", batch=0)) == "f"
+    assert letters(infer(spec(5, 8), type_name="Embedding", batch=0)) == "nf"
+    assert letters(infer(spec(1, 3, 3, 9, 9), type_name="Block", batch=None)) == "bcdhw"

@@ -268,3 +268,13 @@ def test_a_branch_that_rounding_all_but_hides_is_heard(dtype: torch.dtype) -> No
 
     model = Do(forward, a=linear(), b=linear(), c=linear()).to(dtype)
     assert traced(model, torch.randn(3, 4, dtype=dtype)).verified(["a", "b", "c"]).ok
+
+
+def test_padding_that_the_input_lacks_is_tried() -> None:
+    def forward(self: Do, ids: torch.Tensor) -> torch.Tensor:
+        last = (ids != 0).int().cumsum(1).argmax(1)
+        return self.head(self.embed(ids))[torch.arange(len(ids)), last]
+
+    model = Do(forward, embed=nn.Embedding(50, 4), head=linear())
+    ids = torch.randint(5, 50, (2, 7), generator=torch.Generator().manual_seed(0))
+    assert traced(model, ids).verified(["embed", "head"]).ok

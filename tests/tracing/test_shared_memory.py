@@ -123,3 +123,15 @@ def test_numbers_come_back_into_new_tensors():
     assert inputs_of(lambda a, b: a + a.new_tensor(b.tolist())) == {"a", "b"}
     assert inputs_of(lambda a, b: a + a.new_full((4,), b.sum().item())) == {"a", "b"}
     assert inputs_of(lambda a, b: a + torch.full_like(a, b.sum().item())) == {"a", "b"}
+
+
+def test_bounds_of_a_slice_are_read():
+    assert inputs_of(lambda a, b: a[:, : b.argmax(1)[0]]) == {"a", "b"}
+    assert inputs_of(lambda a, b: a[b.argmax() :]) == {"a", "b"}
+
+
+def test_operators_by_their_full_names_are_known_like_others():
+    aten = torch.ops.aten
+    assert inputs_of(lambda a, b: a + aten.zeros_like.default(b)) == {"a"}
+    assert inputs_of(lambda a, b: aten.copy_.default(a.clone(), b)) == {"b"}
+    assert inputs_of(lambda a, b: aten.add_.Tensor(a.clone(), b)) == {"a", "b"}

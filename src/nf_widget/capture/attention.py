@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.utils.weak import WeakTensorKeyDictionary
 
-from nf_widget.running import PassMode, hooked
+from nf_widget.running import PassMode, hooked, named_modules
 
 from ..records import Nothing
 from .flex import NAME as FLEX
@@ -94,7 +94,7 @@ class AttentionTracer(PassMode):
 
     @contextmanager
     def on(self, model: nn.Module) -> Iterator[None]:
-        modules = dict(model.named_modules())
+        modules = dict(named_modules(model))
         with ExitStack() as stack:
             named = [(path, modules[path]) for path in self._paths if path in modules]
             stack.enter_context(hooked(named, self._enter, self._leave))

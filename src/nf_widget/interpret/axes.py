@@ -79,9 +79,9 @@ def infer(
 ) -> Axes:
     """Name every dimension of a leaf that a module of class `type_name` gave out. Never raises.
 
-    `batch` is the batch size of the model's input, 0 when it has no batch axis, None when that is not known. `image` is (height, width) of the
-    model's image input, `volume` (depth or time, height, width): tokens are laid out as a patch grid where these, or
-    the class name, say that they are patches.
+    `batch` is the batch size of the model's input, 0 when it has no batch axis, None when that is not known. `image` is
+    (height, width) of the model's image input, `volume` (depth or time, height, width): tokens are laid out as a patch
+    grid where these, or the class name, say that they are patches.
     """
     shape = tuple(spec.shape)
     batch_axis = _batch_axis(shape, batch, type_name)

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from ..nested import Nested, reachable, replace
+from ..running import named_modules
 from .perturb import Memory, Numbers, address, duplicate, equal_entries, has_memory, is_hidden, perturb
 
 How = Literal["made", "rewritten", "passed"]
@@ -155,7 +156,7 @@ def given_out(model: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], r
 
 
 def _on_attributes(model: nn.Module) -> Iterator[tuple[Key, Tensor]]:
-    for name, module in model.named_modules():
+    for name, module in named_modules(model):
         if isinstance(module, torch.jit.ScriptModule):
             continue
         for attribute, value in module.__dict__.items():

@@ -14,7 +14,7 @@ from torch.autograd.function import FunctionCtx
 
 from ..nested import Nested, leaves, reachable, replace
 from ..records import StageId
-from ..running.hooks import hooked
+from ..running import hooked, named_modules
 from .gifts import Before, Gift, Given, Key, Way, given_out, plainly, version_of
 from .perturb import Memory, duplicate, equal_entries, has_memory, same, shake
 
@@ -113,7 +113,7 @@ class Forward:
     @contextmanager
     def watched(self) -> Iterator[None]:
         paths = dict.fromkeys(path for path, _ in self._stages)
-        modules = dict(self._model.named_modules())
+        modules = dict(named_modules(self._model))
         with hooked([(path, modules[path]) for path in paths], self._enter, self._leave):
             yield
 

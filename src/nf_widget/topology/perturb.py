@@ -12,8 +12,15 @@ Memory = torch.UntypedStorage
 Numbers = Literal["all", "real"]
 _SPARSE = (torch.sparse_coo, torch.sparse_csr, torch.sparse_csc, torch.sparse_bsr, torch.sparse_bsc)
 _SCALES = (1.0, 4.0, 0.25, 1e4)
-# A trial of the last scale, for what is small beside that which it is added to, and else is rounded away.
-LOUD = 3
+_LOUD = 3
+
+
+def loud(number: int) -> int:
+    """A trial of the last scale, for what is small beside that which it is added to, and else is rounded away; of whole
+    numbers, one with padding."""
+    return _LOUD + number * len(_SCALES)
+
+
 # A view of memory that is larger by this factor is copied alone.
 _WASTE = 16
 
@@ -167,7 +174,17 @@ def _changed(tensor: Tensor, generator: torch.Generator, scale: float) -> Tensor
         flips = torch.rand(tensor.shape, generator=generator) < 0.5
         flips.view(-1)[int(torch.randint(flips.numel(), (1,), generator=generator))] = True
         return tensor ^ flips.to(tensor.device)
-    return _other_integers(tensor, generator)
+    return _padded(tensor, generator) if scale == _SCALES[_LOUD] else _other_integers(tensor, generator)
+
+
+def _padded(tensor: Tensor, generator: torch.Generator) -> Tensor:
+    """The last entries of each row become a small number that need not occur, as padding does: 0, 1 and 2 in turns."""
+    padding = generator.initial_seed() // len(_SCALES) % 3
+    values = tensor.to("cpu", torch.int64)
+    start = int(torch.randint(values.shape[-1], (1,), generator=generator)) if values.ndim else 0
+    values = values.clone() if values.ndim else values.reshape(1)
+    values[..., start:] = min(padding, int(values.max()))
+    return values.reshape(tensor.shape).to(tensor.device, tensor.dtype)
 
 
 def _other_integers(tensor: Tensor, generator: torch.Generator) -> Tensor:

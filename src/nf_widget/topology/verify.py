@@ -18,7 +18,7 @@ from ..inputs import Inputs
 from ..records import Selection, StageGraph, StageId, Trace
 from ..running import Conditions
 from .bench import Bench, Outcome
-from .perturb import LOUD
+from .perturb import loud
 
 Pair: TypeAlias = tuple[StageId, StageId]
 
@@ -94,10 +94,11 @@ def verify(  # noqa: PLR0917 - what a flow owns, in the order in which it was ma
     for source in sources:
         for trial in range(trials):
             verdicts.add(source, bench.trial(source, trial, explained[source]))
-    for source in verdicts.silent():
-        outcome = bench.trial(source, LOUD, explained[source])
-        if outcome is not None and outcome.ended:
-            verdicts.add(source, outcome)
+    for number in range(trials):
+        for source in verdicts.silent():
+            outcome = bench.trial(source, loud(number), explained[source])
+            if outcome is not None and outcome.ended:
+                verdicts.add(source, outcome)
     for source, targets in verdicts.silent().items():
         verdicts.unread |= {(source, target) for target in bench.given(source, targets, trials)}
     return verdicts.verification(trials)

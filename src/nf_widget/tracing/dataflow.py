@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -290,17 +290,21 @@ def _tensors(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Tensor]:
             continue
         elif isinstance(value, Tensor):
             found.append(value)
-        elif isinstance(value, _CONTAINERS):
+        elif kind is slice or isinstance(value, _CONTAINERS):
             found += _inner(value)
     return found
 
 
-_PLAIN = frozenset((int, float, bool, str, type(None), slice, type(Ellipsis), torch.dtype, torch.device, torch.Size))
+_PLAIN = frozenset((int, float, bool, str, type(None), type(Ellipsis), torch.dtype, torch.device, torch.Size))
 
 
 def _inner(value: Any) -> Iterator[Tensor]:
-    for item in value.values() if isinstance(value, dict) else value:
-        if isinstance(item, Tensor):
-            yield item
-        elif isinstance(item, _CONTAINERS):
+    if type(value) is slice:  # its bounds are read, too
+        items: Iterable[Any] = (value.start, value.stop, value.step)
+    else:
+        items = value.values() if isinstance(value, dict) else value
+    for item in items:
+        if type(item) is slice or isinstance(item, _CONTAINERS):
             yield from _inner(item)
+        elif isinstance(item, Tensor):
+            yield item

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..functions import FIRST_ONLY, LIKE, METADATA, PROPERTIES, SHOWN, detail_of, name_of, written_name
+from ..functions import FIRST_ONLY, LIKE, METADATA, PROPERTIES, SHOWN, detail_of, name_of, plain_name, written_name
 
 _AUGMENTED = frozenset(f"__i{word}__" for word in (
     "add", "sub", "mul", "truediv", "div", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift",
@@ -35,7 +35,7 @@ class Rule:
 
 
 def rule_of(func: Any) -> Rule:
-    name: str = getattr(func, "__name__", "") or type(func).__name__
+    name = plain_name(func)
     is_property = name in ("__get__", "__set__")
     in_place = name.endswith("_") and not name.endswith("__")
     sets_data = name == "__set__" and name_of(func) == "data"

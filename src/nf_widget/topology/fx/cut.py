@@ -11,6 +11,7 @@ from torch import nn
 
 from nf_widget.functions import DIVIDES, MAY_COPY, OVERWRITE, PARTS, PERMUTES, RESHAPES, SHOWS
 from nf_widget.records import CallId, Op, OpId, Selection, Trace
+from nf_widget.running import named_modules
 
 _VIEWS = SHOWS | RESHAPES | PERMUTES | PARTS | DIVIDES | MAY_COPY | {"getitem"}
 # Writes that do not read what they write to: the target is not among their parents.
@@ -30,7 +31,7 @@ class Cut:
     def of(cls, model: nn.Module, trace: Trace, selection: Selection) -> Cut:
         """Stages are leaves, except those that values enter or leave on other ways than by arguments and result. So
         are torch's own modules with no stage inside."""
-        modules = dict(model.named_modules())
+        modules = dict(named_modules(model))
         opened = frozenset(
             stage for stage in _with_side_ways(trace, selection) if _may_share(modules[trace.calls[stage].path])
         )

@@ -10,6 +10,7 @@ from torch.fx import Node
 
 from nf_widget.errors import TopologyError
 from nf_widget.records import CallId, Leaf, ModuleCall, Op, OpId, Selection, Trace
+from nf_widget.running import named_modules
 
 from .aliases import Value
 from .applying import Functions
@@ -46,7 +47,7 @@ class _Reader:
         self.ledger = Ledger()
         self.heard = Heard(trace)
         self.calls = list(trace.calls)
-        self._modules = dict(model.named_modules())
+        self._modules = dict(named_modules(model))
         self._trace = trace
         self._stages = frozenset(selection.stages)
         self._forward = forward
