@@ -320,12 +320,6 @@ CASES: dict[str, Case] = {
     "through a list": Case(
         lambda: Do(_listed, a=linear(), b=linear()), "a b", chain("input", "a", "b", "output"), inferred={("a", "b")}
     ),
-    "vmap": Case(
-        lambda: Do(lambda m, x: m.b(torch.func.vmap(m.a)(x)), a=linear(), b=linear()),
-        "a b",
-        {*chain("input", "a", "b", "output"), ("input", "b")},
-        inferred={("input", "a"), ("a", "b"), ("input", "b")},
-    ),
     # ends
     "a stage that feeds nothing": Case(
         lambda: Do(lambda m, x: (m.aux(h := m.a(x)), h)[1], a=linear(), aux=linear()),

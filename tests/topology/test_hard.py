@@ -250,8 +250,9 @@ def test_a_stage_inside_of_vmap(untouched: Untouched) -> None:
         assert torch.equal(flow.activation("a"), model.a(x))
         assert flow.summary("a").spec.shape == (3, 4)
         found = flow.verify()
-    assert edges(flow) >= AB
+    assert edges(flow) == {*AB, ("input", "a"), ("b", "output")}
     assert found.ok, found
+    assert ("input", "b") in found.undecided  # it runs through what cannot be held
 
 
 def test_an_error_inside_of_vmap_can_be_shown(untouched: Untouched) -> None:
@@ -427,3 +428,14 @@ def test_collecting_what_a_pass_left_does_not_unfreeze_what_the_user_froze() -> 
         assert gc.get_freeze_count() > frozen / 2
     finally:
         gc.unfreeze()
+
+
+@pytest.mark.parametrize("out_dims", [0, 1])
+def test_what_vmap_gives_out_comes_from_what_was_computed_inside(out_dims: int) -> None:
+    def forward(self: Do, x: Tensor) -> Tensor:
+        first, second = self.a(x), self.b(x)
+        return first + self.c(torch.vmap(torch.sin, in_dims=out_dims, out_dims=out_dims)(second))
+
+    flow = trace(Do(forward, a=linear(), b=linear(), c=linear()).eval(), torch.randn(3, 4), layers=["a", "b", "c"])
+    assert {edge for edge in edges(flow) if edge[1] == "c"} == {("b", "c")}
+    assert flow.verify().ok

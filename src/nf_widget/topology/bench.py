@@ -89,6 +89,11 @@ class Bench:
         ]
 
     @property
+    def hidden(self) -> frozenset[StageId]:
+        """Who gives out what cannot be looked at, nor held."""
+        return frozenset(stage for stage, given in self._given.items() if given.hidden)
+
+    @property
     def unstable(self) -> frozenset[StageId]:
         """Who computes something else though nothing is perturbed, in some way of holding the others."""
         return frozenset().union(*(self._unstable_in(way) for way in self._ways))

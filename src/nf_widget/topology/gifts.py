@@ -96,7 +96,7 @@ class Given:
                 continue
             where = None if again.where is None else gift.where | again.where
             gifts[key] = Gift(gift.value, gift.how, None if where is None or bool(where.all()) else where)
-        return Given(gifts, self.result)
+        return Given(gifts, self.result, self.hidden)
 
 
 @dataclass(slots=True)

@@ -86,7 +86,7 @@ def verify(  # noqa: PLR0917 - what a flow owns, in the order in which it was ma
     sources = [stage.id for stage in graph.stages if stage.kind != "output"]
     edges = {(edge.source, edge.target): edge.evidence for edge in graph.edges}
     verdicts = _Verdicts(edges=frozenset(edges), inferred=frozenset(p for p, e in edges.items() if e == "inferred"))
-    verdicts.unstable, verdicts.entangled = bench.unstable, bool(bench.entangled)
+    verdicts.unstable, verdicts.entangled, verdicts.hidden = bench.unstable, bool(bench.entangled), bench.hidden
     explained = {
         source: frozenset(target for begin, target in edges if begin == source) | verdicts.unstable
         for source in sources
@@ -109,6 +109,7 @@ class _Verdicts:
     edges: frozenset[Pair]
     inferred: frozenset[Pair]
     unstable: frozenset[StageId] = frozenset()
+    hidden: frozenset[StageId] = frozenset()
     entangled: bool = False
     changed: set[Pair] = field(default_factory=set)
     sure: set[Pair] = field(default_factory=set)
@@ -135,17 +136,27 @@ class _Verdicts:
         changed, unjudged = self.changed, self._unjudged()
         silent = self.edges - changed
         extra = changed - self.edges
+        through = self._through_hidden()
         return Verification(
             edges=len(self.edges),
             confirmed=len(self.edges & changed),
             trials=trials,
             without_influence=tuple(sorted(silent - self.inferred - unjudged - self.unread)),
-            unexplained=tuple(sorted(extra & self.sure)),
-            undecided=tuple(sorted(unjudged | (extra - self.sure))),
+            unexplained=tuple(sorted((extra & self.sure) - through)),
+            undecided=tuple(sorted(unjudged | (extra - self.sure) | (extra & through))),
             unconfirmed=tuple(sorted(silent & self.inferred)),
             by_value=tuple(sorted(self.by_value - changed - self.edges)),
             unread=tuple(sorted(self.unread)),
         )
+
+    def _through_hidden(self) -> set[Pair]:
+        """Pairs between which an influence may run through stages that could not be held."""
+        pairs = set(self.edges)
+        for _ in self.hidden:
+            pairs |= {
+                (source, end) for source, via in pairs if via in self.hidden for start, end in pairs if start == via
+            }
+        return pairs - self.edges
 
     def _unjudged(self) -> set[Pair]:
         return {

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from ..nested import containers_and_rest, leaves, reachable
 from ..records import CallId, Evidence, Leaf, ModuleCall, Op, OpId, OpKind, TensorSpec
-from .storage import Provenance
+from .storage import Provenance, is_wrapped
 
 # (class name, parameter count, detail) of a module
 Facts: TypeAlias = "Callable[[str, nn.Module], tuple[str, int, str]]"
@@ -55,6 +55,8 @@ class Book:
         self._stacks: dict[int, list[OpenCall]] = {threading.get_ident(): self.home}
         self._specs: dict[tuple[Any, ...], tuple[TensorSpec]] = {}
         self._bare: dict[OpId, Leaf] = {}
+        # Ops whose results stand for others inside of `torch.func.vmap`, `grad` or `jvp`, and end with these.
+        self._wrapped: set[OpId] = set()
         self._exits: dict[CallId | None, list[OpId]] = defaultdict(list)
         self._suspects: list[tuple[weakref.ref[Tensor], OpId]] = []
         # Held no longer than to the next call that goes well: an exception holds all the frames that it went through.
@@ -112,6 +114,8 @@ class Book:
         specs = self._alone(made[0]) if len(made) == 1 else tuple([self.spec(t) for t in made])
         op = OpId(next(self._op_ids))
         self._ops[op] = (name, kind, self.here(), parents, specs, detail, evidence)
+        if kind == "call" and any(map(is_wrapped, made)):
+            self._wrapped.add(op)
         return op
 
     def made(self, name: str, detail: str, read: list[Tensor], result: Tensor) -> bool:
@@ -123,6 +127,8 @@ class Book:
         ordered = tuple(parents) if len(parents) == 1 else tuple(sorted(set(parents)))
         self._ops[op] = (name, "call", self.here(), ordered, self._alone(result), detail, "traced")
         self.provenance.tag(result, op)
+        if is_wrapped(result):
+            self._wrapped.add(op)
         return True
 
     def sources(self, tensors: Iterable[Tensor]) -> tuple[OpId, ...]:
@@ -307,7 +313,9 @@ class Book:
             used.update(entry[3])
             if entry[1] != "constant":
                 made.append(OpId(index))
-        return {*call.aside, *(op for leaf in call.inputs for op in leaf.ops)} | {op for op in made if op not in used}
+        unused = {op for op in made if op not in used}
+        # What `vmap` gives out is what was last computed inside of it.
+        return unused & self._wrapped or {*call.aside, *(op for leaf in call.inputs for op in leaf.ops)} | unused
 
 
 def _is_foreign(tensor: Tensor) -> bool:

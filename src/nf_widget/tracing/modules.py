@@ -15,6 +15,7 @@ from ..records import Leaf, OpId
 from ..running.hooks import hooked
 from .book import Book, OpenCall, Received
 from .dataflow import DataflowTracer
+from .storage import is_wrapped
 
 
 @contextmanager
@@ -125,7 +126,7 @@ def _brought_up(stack: list[OpenCall], path: str) -> bool:
 
 def _alias(tensor: Tensor) -> Tensor:
     """The same memory, values and attributes under another object; the tensor itself where that cannot be had."""
-    if tensor.layout != torch.strided or tensor.is_nested or torch._C._functorch.is_functorch_wrapped_tensor(tensor):
+    if tensor.layout != torch.strided or tensor.is_nested or is_wrapped(tensor):
         return tensor
     alias = tensor.view_as(tensor)
     if type(tensor) not in (Tensor, nn.Parameter):

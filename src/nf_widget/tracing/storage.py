@@ -148,7 +148,14 @@ class Provenance:
         if empty is not None and empty[0]() is tensor and tensor.numel() == 0:
             self.tag(tensor, empty[1])
             return True
-        memory = address(tensor)
+        within = unwrapped(tensor)
+        known = self._tags.get(id(within))
+        if within is not tensor and known is not None and known[0]() is within:
+            found = self._seen(within, known[1])
+            if len(found) < 2:
+                self.tag(tensor, found[0] if found else None)
+                return True
+        memory = address(within)
         if not memory:
             return False
         if self._constant_memory is None:
@@ -240,6 +247,18 @@ class Provenance:
         for key in [key for key, (weak, _) in self._histories.items() if torch.UntypedStorage._expired(weak)]:
             torch.UntypedStorage._free_weak_ref(self._histories.pop(key)[0])
         self._next_prune = max(_PRUNE_EVERY, 2 * max(len(self._tags), len(self._histories)))
+
+
+def is_wrapped(tensor: Tensor) -> bool:
+    """Whether it stands for another inside of `torch.func.vmap`, `grad` or `jvp`."""
+    return bool(torch._C._functorch.is_functorch_wrapped_tensor(tensor))
+
+
+def unwrapped(tensor: Tensor) -> Tensor:
+    """What it stands for, in the end."""
+    while is_wrapped(tensor):
+        tensor = torch._C._functorch.get_unwrapped(tensor)
+    return tensor
 
 
 def address(tensor: Tensor | None) -> int:
