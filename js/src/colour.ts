@@ -80,8 +80,7 @@ export interface Range {
  */
 export function scaleFor(rule: Options["normalisation"], statistics: Statistics | null, own: Range | null): Scale {
   if (typeof rule !== "string") return fixedScale(rule[0], rule[1]);
-  if (rule === "channel" && own !== null && own.low !== null && own.high !== null)
-    return symmetricScale(own.low, own.high);
+  if (rule === "channel" && own && own.low !== null && own.high !== null) return symmetricScale(own.low, own.high);
   const robust = Math.max(Math.abs(statistics?.p1 ?? 0), Math.abs(statistics?.p99 ?? 0));
   if (robust > 0) return symmetricScale(-robust, robust);
   return symmetricScale(statistics?.min ?? own?.low ?? 0, statistics?.max ?? own?.high ?? 0);

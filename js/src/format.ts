@@ -28,7 +28,7 @@ export function precise(value: number | null): string {
 
 /** "C×H×W". A bare number for a vector, also when it has trailing axes of size one: 1280 for 1280×1×1. */
 export function shapeText(shape: Shape): string {
-  if (shape.length === 0) return "scalar";
+  if (!shape.length) return "scalar";
   const flat = shape.slice(1).every((size) => size === 1);
   return (flat ? shape.slice(0, 1) : shape).join("×");
 }
@@ -62,7 +62,7 @@ export function percent(fraction: number): string {
   return `${Math.round(fraction * 100)}%`;
 }
 
-export const opText = (op: OpInfo): string => (op.detail === "" ? op.name : `${op.name}(${op.detail})`);
+export const opText = (op: OpInfo): string => (op.detail ? `${op.name}(${op.detail})` : op.name);
 
 /** "cat(dim=1)", "add · relu", or "" for a bare connection. */
 export const viaText = (edge: EdgeInfo): string => edge.via.map(opText).join(" · ");

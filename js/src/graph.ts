@@ -63,15 +63,15 @@ export function litByStage(index: GraphIndex, id: string): Lit {
 
 export function litByEdge(index: GraphIndex, id: string): Lit {
   const edge = index.edges.get(id);
-  return edge === undefined
-    ? { stages: new Set(), edges: new Set() }
-    : { stages: new Set([edge.source, edge.target]), edges: new Set([id]) };
+  return edge
+    ? { stages: new Set([edge.source, edge.target]), edges: new Set([id]) }
+    : { stages: new Set(), edges: new Set() };
 }
 
 /** Ids of the groups around a stage or group, innermost first. */
 export function enclosing(index: GraphIndex, group: string): string[] {
   const chain: string[] = [];
-  for (let id = group; id !== "" && !chain.includes(id); id = index.groups.get(id)?.parent ?? "") chain.push(id);
+  for (let id = group; id && !chain.includes(id); id = index.groups.get(id)?.parent ?? "") chain.push(id);
   return chain;
 }
 

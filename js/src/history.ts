@@ -11,7 +11,7 @@ export function historyOf(overview: ReadonlySignal<Overview | null>, end: AbortS
   let sample = 0;
   const stop = effect(() => {
     const shown = overview.value;
-    if (shown === null) return;
+    if (!shown) return;
     const next = new Map(shown.sample === sample ? history.peek() : []);
     sample = shown.sample;
     for (const [stage, [summary]] of Object.entries(shown.stages)) {

@@ -38,7 +38,7 @@ function connect(model: Model, end: AbortSignal): Shared {
   const saved = widget.status.peek();
   watch(end, () => {
     const tiles = widget.tiles.value;
-    if (tiles !== null) untracked(() => interest.accept(tiles));
+    if (tiles) untracked(() => interest.accept(tiles));
   });
   watch(end, () => {
     const status = widget.status.value;

@@ -103,7 +103,7 @@ class Store implements Interest {
       want: (requests) => {
         if (end.aborted || sameKeys(this.#claims.get(owner) ?? [], requests)) return;
         this.#claims.delete(owner);
-        if (requests.length > 0) this.#claims.set(owner, requests);
+        if (requests.length) this.#claims.set(owner, requests);
         this.#schedule();
       },
     };
@@ -116,20 +116,20 @@ class Store implements Interest {
 
   nearest(request: TileRequest): Tile | null {
     const same = this.get(request.key);
-    return same !== null && same.error === "" ? same : this.#cache.nearest(request.key);
+    return same && !same.error ? same : this.#cache.nearest(request.key);
   }
 
   accept(tiles: Tiles): void {
     for (const info of tiles.tiles) {
       const { data: _, ...rest } = info;
-      this.#cache.put({ ...rest, values: info.error === "" ? tileValues(info) : new Float32Array(0) });
+      this.#cache.put({ ...rest, values: info.error ? new Float32Array(0) : tileValues(info) });
     }
     if (tiles.seq >= this.#inFlight) this.#inFlight = 0;
     this.#cache.evict(new Set(this.#wanted().map((request) => request.key)));
     batch(() => {
-      if (tiles.tiles.length > 0) this.arrived.value++;
+      if (tiles.tiles.length) this.arrived.value++;
       // Saved tiles, which nobody here asked for, are no answer.
-      if (this.#sent.size > 0) this.#silence.answered();
+      if (this.#sent.size) this.#silence.answered();
       this.#flush();
       this.#expect();
     });
@@ -154,7 +154,7 @@ class Store implements Interest {
     // Ours is gone from the trait; it goes out again after the answer to the other one.
     this.#seq = wanted.seq;
     this.#sent = new Set(wanted.tiles.map((tile) => tile.key));
-    this.#inFlight = wanted.tiles.length > 0 ? wanted.seq : 0;
+    this.#inFlight = wanted.tiles.length ? wanted.seq : 0;
   }
 
   retry(): void {
@@ -186,19 +186,19 @@ class Store implements Interest {
     const before = this.lacking.peek();
     if (lacking.length !== before.size || lacking.some((request) => !before.has(request.key)))
       this.lacking.value = new Set(lacking.map((request) => request.key));
-    if (lacking.length === 0) this.#silence.calm();
+    if (!lacking.length) this.#silence.calm();
     if (this.#inFlight > 0 && !this.#held) return;
     const next = lacking.slice(0, BATCH);
     // What the kernel already has on its list still comes; saying it again would only restart its work.
     const known = next.every((request) => this.#sent.has(request.key));
-    const withdrawn = next.length === 0 && [...this.#sent].some((key) => !this.#cache.has(key));
+    const withdrawn = !next.length && [...this.#sent].some((key) => !this.#cache.has(key));
     if (!known || withdrawn) this.#write(next);
   }
 
   #write(tiles: readonly TileRequest[]): void {
     this.#seq++;
     this.#sent = new Set(tiles.map((tile) => tile.key));
-    this.#inFlight = tiles.length > 0 ? this.#seq : 0;
+    this.#inFlight = tiles.length ? this.#seq : 0;
     this.#expect();
     this.#send({ seq: this.#seq, tiles });
   }
@@ -210,7 +210,7 @@ class Store implements Interest {
   }
 
   #expect(): void {
-    if (this.lacking.peek().size > 0) this.#silence.expect();
+    if (this.lacking.peek().size) this.#silence.expect();
   }
 
   #end(): void {

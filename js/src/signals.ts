@@ -68,7 +68,7 @@ export function batch<T>(run: () => T): T {
 
 function flush(): void {
   const errors: unknown[] = [];
-  for (let round = 0; queue.size > 0; round++) {
+  for (let round = 0; queue.size; round++) {
     if (round === MOST_ROUNDS) {
       queue.clear();
       throw new Error("effects change what they follow without end");
@@ -82,11 +82,11 @@ function flush(): void {
         errors.push(error);
       }
   }
-  if (errors.length > 0) throw errors[0];
+  if (errors.length) throw errors[0];
 }
 
 function note(source: Source): void {
-  if (reader === null || reader.sources.has(source)) return;
+  if (!reader || reader.sources.has(source)) return;
   reader.sources.set(source, source.version());
   if (reader.live) source.follow(reader);
 }
@@ -165,7 +165,7 @@ class Computed<T> extends Source implements Follower, ReadonlySignal<T> {
     if (this.#checked === writes || (this.live && !this.#stale)) return this.#version;
     this.#checked = writes;
     this.#stale = false;
-    if (this.#result === null || isOutdated(this)) this.#renew();
+    if (!this.#result || isOutdated(this)) this.#renew();
     return this.#version;
   }
   #renew(): void {

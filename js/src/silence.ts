@@ -60,7 +60,7 @@ export class Silence {
 
   /** The kernel has answered. */
   answered(): void {
-    if (this.#said === "") this.#said = "waiting";
+    if (!this.#said) this.#said = "waiting";
     this.#resends = 0;
     this.calm();
   }
@@ -84,6 +84,6 @@ export class Silence {
     const host = this.#host();
     if (host === "busy") return Number.POSITIVE_INFINITY;
     if (this.#said === "busy") return PATIENCE_MS.busy;
-    return host === "idle" || this.#said === "" ? PATIENCE_MS.new : PATIENCE_MS.known;
+    return host === "idle" || !this.#said ? PATIENCE_MS.new : PATIENCE_MS.known;
   }
 }

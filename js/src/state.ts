@@ -261,12 +261,12 @@ export function pairOf(widget: WidgetState, request: TileRequest): readonly Tile
 export type Condition = Status["state"] | "no-kernel";
 
 export function conditionOf({ widget, interest }: Pick<ViewContext, "widget" | "interest">): Condition {
-  if (widget.problem.value !== "") return "error";
+  if (widget.problem.value) return "error";
   if (!widget.kernel) return "no-kernel";
   const { state, error, beat } = widget.status.value;
   if (beat !== widget.dismissed.value) {
     if (state === "stale") return "stale";
-    if (error !== null || state === "error") return "error";
+    if (error || state === "error") return "error";
   }
   if (interest.silent.value) return "no-kernel";
   if (state === "busy" || state === "waiting") return state;

@@ -42,7 +42,7 @@ export class TileCache {
 
   get(key: string): Tile | null {
     const tile = this.#tiles.get(key);
-    if (tile === undefined) return null;
+    if (!tile) return null;
     this.#tiles.delete(key);
     this.#tiles.set(key, tile);
     return tile;
@@ -53,9 +53,9 @@ export class TileCache {
     let best: Tile | null = null;
     for (const other of this.#relatives.get(sliceOf(key).slice) ?? []) {
       const tile = this.#tiles.get(other)!;
-      if (best === null || tile.rows * tile.columns > best.rows * best.columns) best = tile;
+      if (!best || tile.rows * tile.columns > best.rows * best.columns) best = tile;
     }
-    return best === null ? null : this.get(best.key);
+    return best ? this.get(best.key) : null;
   }
 
   put(tile: Tile): void {
@@ -63,7 +63,7 @@ export class TileCache {
     this.#tiles.set(tile.key, tile);
     this.#bytes += cost(tile);
     const { slice, whole } = sliceOf(tile.key);
-    if (!whole || tile.error !== "") return;
+    if (!whole || tile.error) return;
     const keys = this.#relatives.get(slice) ?? new Set();
     this.#relatives.set(slice, keys.add(tile.key));
   }
@@ -77,7 +77,7 @@ export class TileCache {
   }
 
   forgetErrors(): void {
-    for (const tile of [...this.#tiles.values()]) if (tile.error !== "") this.#drop(tile.key);
+    for (const tile of [...this.#tiles.values()]) if (tile.error) this.#drop(tile.key);
   }
 
   clear(): void {
@@ -88,11 +88,11 @@ export class TileCache {
 
   #drop(key: string): void {
     const tile = this.#tiles.get(key);
-    if (tile === undefined) return;
+    if (!tile) return;
     this.#tiles.delete(key);
     this.#bytes -= cost(tile);
     const { slice } = sliceOf(key);
     const keys = this.#relatives.get(slice);
-    if (keys?.delete(key) && keys.size === 0) this.#relatives.delete(slice);
+    if (keys?.delete(key) && !keys.size) this.#relatives.delete(slice);
   }
 }

@@ -22,7 +22,7 @@ type Fields = Readonly<Record<string, unknown>>;
 const isFields = (value: unknown): value is Fields =>
   typeof value === "object" && value !== null && !Array.isArray(value) && !ArrayBuffer.isView(value);
 /** A trait that the kernel has not filled yet. */
-const isEmpty = (value: unknown): boolean => !isFields(value) || Object.keys(value).length === 0;
+const isEmpty = (value: unknown): boolean => !isFields(value) || !Object.keys(value).length;
 
 function fail(what: string): never {
   throw new WireError(what);
@@ -101,7 +101,7 @@ function checkPicture(picture: Picture): void {
       break;
     case "tokens":
       checkBytes(what, picture.codes, elements(what, picture.rows, picture.columns));
-      if (picture.maps !== null) checkPicture({ kind: "maps", size: picture.size, pooled: true, ...picture.maps });
+      if (picture.maps) checkPicture({ kind: "maps", size: picture.size, pooled: true, ...picture.maps });
       break;
     case "volume":
       for (const plane of picture.planes) elements(what, plane.rows, plane.columns);
@@ -141,7 +141,7 @@ function summaryFromWire(raw: unknown): Summary {
     checkPicture(summary.picture);
     checkRange("scale", ...summary.scale);
     if (summary.histogram) bytesOf(summary.histogram.counts);
-    if (summary.ranking !== null) checkRanking(summary.ranking);
+    if (summary.ranking) checkRanking(summary.ranking);
     return summary;
   } catch (error) {
     if (!(error instanceof WireError)) throw error;
@@ -174,7 +174,7 @@ export function tilesFromWire(raw: unknown): Tiles | null {
   if (typeof seq !== "number" || !Array.isArray(tiles)) fail("tiles: seq or tiles are missing");
   for (const tile of tiles as readonly TileInfo[]) {
     const what = `tile ${tile.key}`;
-    if (tile.error !== "") continue;
+    if (tile.error) continue;
     const size = ITEM_BYTES[tile.dtype] ?? fail(`${what}: unknown dtype ${String(tile.dtype)}`);
     checkBytes(what, tile.data, elements(what, tile.rows, tile.columns) * size);
   }

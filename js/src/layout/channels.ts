@@ -41,7 +41,7 @@ export function assignTracks(scene: Scene, frame: Frame, lines: Lines): Lines {
 function gather(scene: Scene, frame: Frame, lines: Lines): Map<string, Gathered> {
   const found = new Map<string, Gathered>();
   for (const route of scene.routes) {
-    if (route.steps.length === 0) continue;
+    if (!route.steps.length) continue;
     const points = corners(scene, frame, lines, route);
     route.steps.forEach((step, index) => {
       const key = route.channels[index]!;

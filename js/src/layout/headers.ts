@@ -5,7 +5,7 @@ import type { Box, EdgePath, GroupBox } from "./types";
 
 /** A name ends before the first line that comes down through it. */
 export function withHeaders(boxes: readonly (Box & { readonly id: string })[], edges: readonly EdgePath[]): GroupBox[] {
-  if (boxes.length === 0) return [];
+  if (!boxes.length) return [];
   const uprights = edges.flatMap(({ points }) =>
     points.slice(1).flatMap((b, index) => {
       const a = points[index]!;

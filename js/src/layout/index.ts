@@ -15,7 +15,7 @@ export function layout(graph: LayoutGraph, options: LayoutOptions): Layout {
   const canvas = { width: options.width, height: options.maxHeight ?? MAX_HEIGHT };
   const size = options.card === "large" ? "large" : "small";
   const found = net(graph);
-  if (found.stages.length === 0) {
+  if (!found.stages.length) {
     const empty = { cards: [], groups: [], edges: [] };
     return { mode: "row", size, scale: 1, width: 2 * MARGIN, height: 2 * MARGIN, ...empty };
   }

@@ -14,7 +14,7 @@ export interface Branch {
 function branchIn(net: Net, column: readonly number[], chain: Chain, range: Range): Branch | null {
   const inside = (at: number): boolean => at >= range.start && at < range.end;
   const nodes = chain.nodes.filter((node) => inside(column[node]!));
-  if (nodes.length === 0) return null;
+  if (!nodes.length) return null;
   let first = column[nodes[0]!]!;
   let last = column[nodes.at(-1)!]!;
   if (chain.folded) return { nodes, first, last };
@@ -38,7 +38,7 @@ export function branchesIn(net: Net, flat: Columns, range: Range): Branch[] {
  * so that what forks and joins inside a longer branch crosses nothing. Each lies as near as can be to what it hangs on.
  */
 export function packLanes(net: Net, branches: readonly Branch[]): number[] {
-  if (branches.length === 0) return [];
+  if (!branches.length) return [];
   const { depth, parent } = hang(net, branches);
   const span = (index: number): number => branches[index]!.last - branches[index]!.first;
   const order = branches.map((_, index) => index);

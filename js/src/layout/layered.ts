@@ -108,6 +108,6 @@ function finish(net: Net, scene: Scene, frame: Frame, lines: Lines): Finished {
 /** Of a bundle only an edge's own run along a lane can carry a word. */
 function labelOf({ link, steps, shared, exit, entry }: Route): LabelKind | null {
   if (link.kind === "main" || (exit === entry && (exit === "left" || exit === "right"))) return null;
-  if (steps.length > 0) return shared ? null : "on";
+  if (steps.length) return shared ? null : "on";
   return exit === "right" && (!shared || entry === "bottom") ? "start" : null;
 }

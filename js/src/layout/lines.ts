@@ -47,8 +47,8 @@ export function corners(scene: Scene, frame: Frame, lines: Lines, route: Route):
     else y = at;
     points.push({ x, y });
   }
-  const lastLevel = steps.length === 0 ? isLevel(exit) : steps.at(-1)!.axis === "h";
-  if (steps.length > 0 || isLevel(exit) !== isLevel(entry)) points.push(lastLevel ? { x: to.x, y } : { x, y: to.y });
+  const lastLevel = steps.length ? steps.at(-1)!.axis === "h" : isLevel(exit);
+  if (steps.length || isLevel(exit) !== isLevel(entry)) points.push(lastLevel ? { x: to.x, y } : { x, y: to.y });
   points.push(to);
   return points;
 }

@@ -85,7 +85,7 @@ function acyclic(count: number, links: readonly Link[]): { out: Link[][]; into: 
 }
 
 function deepestPath(rank: readonly number[], into: readonly (readonly Link[])[]): number[] {
-  if (rank.length === 0) return [];
+  if (!rank.length) return [];
   let node = 0;
   for (let other = 1; other < rank.length; other++) if (rank[other]! > rank[node]!) node = other;
   const path = [node];

@@ -33,7 +33,7 @@ export function groupPieces(grid: Cells, tree: GroupTree): Piece[] {
     const frames = found.get(tree.parent.get(group)!) ?? bands(grid);
     const rectangles = frames.flatMap((frame) => {
       const nodes = members.filter((node) => lies(grid, node, frame));
-      return nodes.length > 0 ? cut(grid, nodes, inside) : [];
+      return nodes.length ? cut(grid, nodes, inside) : [];
     });
     found.set(group, rectangles);
     for (const rectangle of rectangles) pieces.push({ group, level: tree.level.get(group)!, ...rectangle });

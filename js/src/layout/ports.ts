@@ -36,7 +36,7 @@ export function spreadPorts(
     const points = corners(scene, frame, lines, route);
     const { link, exit, entry, steps } = route;
     // A line that comes along a lane passes under everything that comes through the gutter.
-    const reach = steps.length === 0 ? 1e6 : 1;
+    const reach = steps.length ? 1 : 1e6;
     const along = (side: Side, a: Point, b: Point): number => (isLevel(side) ? b.y - a.y : b.x - a.x) * reach;
     note(link.source, exit, route, route.exitPort, along(exit, points[0]!, points[2] ?? points[1]!));
     note(link.target, entry, route, route.entryPort, along(entry, points.at(-1)!, points.at(-3) ?? points.at(-2)!));

@@ -70,12 +70,12 @@ function place(shape: UShape, room: RowRoom, spare: number): UPlaces {
   const sideInBottomRow = side + run(shape.side.length, gap) + STEP <= bottom;
   if (sideInBottomRow) put(shape.side, depth, side);
   const rows = chunks(shape.isolated, Math.floor((width - 2 * measures.margin + gap) / measures.pitch));
-  if (shape.side.length > 0 && !sideInBottomRow) rows.unshift({ nodes: shape.side, start: side });
+  if (shape.side.length && !sideInBottomRow) rows.unshift({ nodes: shape.side, start: side });
   for (const { nodes, start } of rows) {
     tops.push(tops.at(-1)! + CARD.height + ROW_GAP + ARC_STEP + levels * (GROUP_HEADER + GROUP_PAD));
     put(nodes, tops.length - 1, start ?? measures.margin);
   }
-  const bus = shape.side.length > 0 && tops.length === depth + 1 ? 2 * ARC_STEP : MARGIN;
+  const bus = shape.side.length && tops.length === depth + 1 ? 2 * ARC_STEP : MARGIN;
   return { width, height: tops.at(-1)! + CARD.height + bus + levels * GROUP_PAD, at, row, tops, sideInBottomRow };
 }
 
@@ -102,7 +102,7 @@ function placeArms(shape: UShape, { gap, pitch, margin, levels }: Measures, spar
     let next = 0;
     return rows.map((nodes) => {
       const start = next;
-      if (nodes.length > 0) next += firstCall(shape, nodes) * pitch + STEP;
+      if (nodes.length) next += firstCall(shape, nodes) * pitch + STEP;
       return start;
     });
   };

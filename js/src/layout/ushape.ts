@@ -32,7 +32,7 @@ type Area = (stage: LayoutStage) => number | null;
 const AREAS: readonly Area[] = [1, -1].map((channels) => (stage) => {
   const shape = stage.leaves[0]?.shape ?? [];
   const spatial = channels === 1 ? shape.slice(2) : shape.slice(1, -1);
-  return spatial.length > 0 ? spatial.reduce((product, size) => product * size, 1) : null;
+  return spatial.length ? spatial.reduce((product, size) => product * size, 1) : null;
 });
 
 export function findU(net: Net): UShape | null {
@@ -118,7 +118,7 @@ function splitLinks(net: Net, at: ReadonlyMap<number, number>): Split | null {
     else if (link.target === hub && link.source === side[0]) split.toHub.push(link);
     else return null;
   }
-  return side.length > 0 && (split.fromHub.length === 0 || split.toHub.length !== side.length - 1) ? null : split;
+  return side.length && (!split.fromHub.length || split.toHub.length !== side.length - 1) ? null : split;
 }
 
 /** Like brackets: of any two, one lies inside the other. */

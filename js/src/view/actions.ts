@@ -23,14 +23,14 @@ export function leave({ widget, view }: ViewContext): void {
     const open = view.inspector.peek() || widget.selected.peek() !== "";
     if (!open) view.engaged.value = false;
     view.inspector.value = false;
-    if (widget.selected.peek() !== "") widget.write("selected", "");
+    if (widget.selected.peek()) widget.write("selected", "");
   });
 }
 
 /** Moves the viewport by the reader's hand. */
 export function look({ view, layout }: Pick<Pane, "view" | "layout">, viewport: Viewport): void {
   const content = layout.peek();
-  if (content === null) return;
+  if (!content) return;
   batch(() => {
     view.fitted.value = false;
     view.viewport.value = keepInView(viewport, content, view.size.peek());
@@ -59,7 +59,7 @@ export function fitAll({ view, layout }: Pick<Pane, "view" | "layout">): void {
 /** The viewport that the layout suggests. */
 export function follow({ view, layout }: Pick<Pane, "view" | "layout">): void {
   const content = layout.value;
-  if (content === null || !view.fitted.value) return;
+  if (!content || !view.fitted.value) return;
   view.viewport.value = centred(content, view.size.value, content.scale);
   view.level.value = levelAt(content.scale, view.level.peek());
 }
@@ -70,7 +70,7 @@ export function goTo(pane: Pick<Pane, "view" | "layout" | "cards">, id: string):
   const { view } = pane;
   batch(() => {
     view.focus.value = id;
-    if (card === undefined) return;
+    if (!card) return;
     const before = view.viewport.peek();
     const after = reveal(before, card, view.size.peek(), 12);
     if (after.x !== before.x || after.y !== before.y) look(pane, after);
@@ -81,7 +81,7 @@ export function goTo(pane: Pick<Pane, "view" | "layout" | "cards">, id: string):
 export function toggleExpanded({ widget, index }: Pick<Pane, "widget" | "index">, id: string): void {
   const stage = index.peek().stages.get(id);
   const expanded = widget.expanded.peek();
-  if (stage === undefined || !widget.kernel) return;
+  if (!stage || !widget.kernel) return;
   if (stage.expandable) {
     if (!expanded.includes(id)) widget.write("expanded", [...expanded, id]);
     return;
@@ -93,7 +93,7 @@ export function toggleExpanded({ widget, index }: Pick<Pane, "widget" | "index">
 /** All stages one level deeper, or all groups one level shallower. */
 export function changeDepth({ widget }: Pick<ViewContext, "widget">, deeper: boolean): void {
   const graph = widget.graph.peek();
-  if (graph === null) return;
+  if (!graph) return;
   const before = widget.expanded.peek();
   const after = deeper ? expandAll(graph, before) : collapseAll(graph, before);
   if (after.length !== before.length) widget.write("expanded", after);

@@ -55,7 +55,7 @@ interface Room {
 function layoutOf(graph: ReadonlySignal<Graph>, room: ReadonlySignal<Room>): ReadonlySignal<Layout | null> {
   return computed(() => {
     const { width, height } = room.value;
-    if (width <= 0 || graph.value.stages.length === 0) return null;
+    if (width <= 0 || !graph.value.stages.length) return null;
     return layOut(graph.value, { width, maxHeight: height > 0 ? height : HEIGHT_MAX, card: "auto" });
   });
 }
@@ -63,7 +63,7 @@ function layoutOf(graph: ReadonlySignal<Graph>, room: ReadonlySignal<Room>): Rea
 /** Height of the canvas where no screen fixes it. */
 function heightFor(layout: Layout | null, room: Room, least: number): number {
   if (room.height > 0) return room.height;
-  const fits = layout === null ? 0 : Math.ceil(layout.height * layout.scale);
+  const fits = layout ? Math.ceil(layout.height * layout.scale) : 0;
   return Math.max(least, Math.min(HEIGHT_MAX, fits));
 }
 
@@ -94,7 +94,7 @@ export function createApp(shared: Pick<ViewContext, "widget" | "interest">, el: 
   const inspector = createInspector(context, end);
   root.append(
     createToolbar({ pane, picture, condition, fullScreen: full.toggle, focusStage }, end),
-    html("div.nf-body", {}, canvas, inspector),
+    html("div.nf-body", canvas, inspector),
     createSlider(context, end),
     createMessage(pane, condition, end),
     createReadout(pane, focusStage, end),

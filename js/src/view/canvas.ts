@@ -48,7 +48,7 @@ const ranges = new WeakMap<Plane, { readonly low: number; readonly high: number 
 /** Least and greatest finite value; 0 and 0 where there is none. */
 export function planeRange(plane: Plane): { readonly low: number; readonly high: number } {
   const before = ranges.get(plane);
-  if (before !== undefined) return before;
+  if (before) return before;
   let [low, high] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
   for (let i = 0; i < plane.rows * plane.columns; i++) {
     const value = valueAt(plane, 0, i);
@@ -151,7 +151,7 @@ export function putBitmap(canvas: HTMLCanvasElement, bitmap: Bitmap, width: numb
   canvas.style.height = `${height}px`;
   canvas.style.imageRendering = "pixelated";
   const context = canvas.getContext("2d");
-  if (context === null) return;
+  if (!context) return;
   const image = context.createImageData(bitmap.width, bitmap.height);
   image.data.set(bitmap.rgba);
   context.putImageData(image, 0, 0);

@@ -57,11 +57,11 @@ const planes = new WeakMap<Tile, Plane>();
 /** A tile of the whole slice as a plane; a list of tokens takes the form of its patch grid. Null where it does not fit. */
 export function planeOf(tile: Tile, slot: Slot): Plane | null {
   const before = planes.get(tile);
-  if (before !== undefined) return before;
+  if (before) return before;
   const [rows, columns] = slot.full;
   const count = tile.rows * tile.columns;
   const listed = count === rows * columns + slot.skip && (tile.rows === 1 || tile.columns === 1);
-  if (tile.error !== "" || count === 0) return null;
+  if (tile.error || count === 0) return null;
   const plane: Plane = listed
     ? { kind: "values", rows, columns, exact: tile.exact, values: tile.values.subarray(slot.skip) }
     : { kind: "values", rows: tile.rows, columns: tile.columns, exact: tile.exact, values: tile.values };
@@ -72,8 +72,8 @@ export function planeOf(tile: Tile, slot: Slot): Plane | null {
 /** The best values there are for a slice: the finest tile that has come, else the overview's. */
 export function bestPlane(place: Place, slot: Slot, interest: Interest): Plane | null {
   const tile = interest.nearest(wholeRequest(place, slot));
-  const plane = tile === null ? null : planeOf(tile, slot);
-  if (plane === null || slot.plane === null) return plane ?? slot.plane;
+  const plane = tile ? planeOf(tile, slot) : null;
+  if (!plane || !slot.plane) return plane ?? slot.plane;
   const finer = plane.rows * plane.columns >= slot.plane.rows * slot.plane.columns;
   return plane.exact || finer ? plane : slot.plane;
 }

@@ -1,9 +1,8 @@
 /** Small helpers for elements. Data reaches the DOM as attributes, properties and text, never as markup. */
 
-const SVG_NS = "http://www.w3.org/2000/svg";
-
 type Attribute = string | number | boolean | null | undefined;
 export type Attributes = Readonly<Record<string, Attribute>>;
+/** What is empty, or what a condition left out, is no child. */
 export type Child = Node | string | null | undefined | false;
 
 /** `null`, `undefined` and `false` remove the attribute, `true` sets it empty. */
@@ -14,43 +13,28 @@ export function setAttributes(element: Element, attributes: Attributes): void {
   }
 }
 
+/** In place of what the element holds. */
+export const setChildren = (element: Element, children: readonly Child[]): void =>
+  element.replaceChildren(...children.flatMap((child) => child || []));
+
 /** A tag, or a tag with classes: "div.nf-list nf-open". */
 type Named<K extends string> = K | `${K}.${string}`;
 
-/** Without those that a condition left out. */
-export const present = (children: readonly Child[]): (Node | string)[] =>
-  children.filter((child) => child !== null && child !== undefined && child !== false);
+/** Makes elements of a namespace from a tag, attributes and children. A button is never one that submits. */
+const maker =
+  <Tags>(namespace: string) =>
+  <K extends keyof Tags & string>(name: Named<K>, ...parts: readonly (Attributes | Child)[]): Tags[K] => {
+    const [tag = "", classes] = name.split(".");
+    const element = document.createElementNS(namespace, tag);
+    setAttributes(element, { class: classes, type: tag === "button" && tag });
+    for (const part of parts)
+      if (typeof part === "string" || part instanceof Node) element.append(part);
+      else if (part) setAttributes(element, part);
+    return element as Tags[K];
+  };
 
-function make<E extends Element>(
-  create: (tag: string) => E,
-  name: string,
-  attributes: Attributes,
-  children: readonly Child[],
-): E {
-  const [tag = "", classes] = name.split(".");
-  const element = create(tag);
-  setAttributes(element, { class: classes, ...attributes });
-  element.append(...present(children));
-  return element;
-}
-
-export function html<K extends keyof HTMLElementTagNameMap>(
-  name: Named<K>,
-  attributes: Attributes = {},
-  ...children: readonly Child[]
-): HTMLElementTagNameMap[K] {
-  const create = (tag: string) => document.createElement(tag) as HTMLElementTagNameMap[K];
-  return make(create, name, attributes, children);
-}
-
-export function svg<K extends keyof SVGElementTagNameMap>(
-  name: Named<K>,
-  attributes: Attributes = {},
-  ...children: readonly Child[]
-): SVGElementTagNameMap[K] {
-  const create = (tag: string) => document.createElementNS(SVG_NS, tag) as SVGElementTagNameMap[K];
-  return make(create, name, attributes, children);
-}
+export const html = maker<HTMLElementTagNameMap>("http://www.w3.org/1999/xhtml");
+export const svg = maker<SVGElementTagNameMap>("http://www.w3.org/2000/svg");
 
 /** addEventListener whose signal cannot be forgotten. */
 export function on<T extends EventTarget, E extends Event = Event>(
@@ -90,7 +74,7 @@ export function icon(name: IconName): SVGSVGElement {
 
 /** A push button with a picture; `label` is its accessible name and tooltip. */
 export function iconButton(name: IconName, label: string, press: () => void, signal: AbortSignal): HTMLButtonElement {
-  const button = html("button", { type: "button", class: "nf-button", "aria-label": label, title: label }, icon(name));
+  const button = html("button.nf-button", { "aria-label": label, title: label }, icon(name));
   on(button, "click", press, signal);
   return button;
 }

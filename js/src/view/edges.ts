@@ -27,19 +27,19 @@ export function edgeHead({ x, y, dx, dy }: Arrow): SVGGElement {
 export function edgeText(edge: EdgeInfo, pane: Pick<Pane, "index">): string {
   const name = (id: string): string => pane.index.value.stages.get(id)?.label ?? id;
   const words = [`${name(edge.source)} → ${name(edge.target)}`, edge.kind, viaText(edge)];
-  if (edge.shape !== null) words.push(sampleShape(edge.shape));
+  if (edge.shape) words.push(sampleShape(edge.shape));
   if (edge.evidence === "inferred") words.push("inferred");
   return words.filter(Boolean).join(" · ");
 }
 
 function edgeLabel(edge: EdgeInfo, place: Label, measure: Measure): SVGGElement | null {
   const via = viaText(edge);
-  const shape = edge.shape === null ? "" : sampleShape(edge.shape);
+  const shape = edge.shape ? sampleShape(edge.shape) : "";
   const width = (text: string): number => measure(text, "code", 11);
   const names = edge.via.map((op) => op.name).join(" · ");
   const spellings = [[via, shape].filter(Boolean).join(" · "), via, names, shape].filter((text) => text !== "");
   const text = spellings.find((each) => width(each) <= place.width) ?? fitText(names, place.width, width);
-  if (text === "") return null;
+  if (!text) return null;
   const on = place.placement === "on";
   const drawn = label(0, on ? 4 : -1, text, { class: "nf-edge-label", "text-anchor": place.anchor });
   if (!on) return steady(place.x, place.y, drawn);
@@ -56,7 +56,7 @@ function edgeParts(edge: EdgeInfo, path: EdgePath, pane: Pane): (Element | null)
     svg("path.nf-edge-halo", { d: path.path }),
     svg("path.nf-edge-line", { d: path.path, "stroke-dashoffset": path.dash }),
     edgeHead(path.arrow),
-    path.label === null ? null : edgeLabel(edge, path.label, pane.measure),
+    path.label && edgeLabel(edge, path.label, pane.measure),
   ];
 }
 
@@ -70,7 +70,7 @@ export function createEdges(pane: Pane, end: AbortSignal): SVGGElement {
     const shown = new Set<string>();
     for (const path of paths) {
       const edge = edges.get(path.id);
-      if (edge === undefined) continue;
+      if (!edge) continue;
       shown.add(edge.id);
       const element = elements.get(edge.id) ?? svg("g.nf-edge");
       elements.set(edge.id, element);
@@ -104,8 +104,8 @@ export function createEdges(pane: Pane, end: AbortSignal): SVGGElement {
 function groupElement(box: GroupBox, group: GroupInfo, pane: Pane, end: AbortSignal): SVGGElement {
   const { x, y, width, height, header } = box;
   const frame = svg("rect.nf-group-box", { x, y, width, height, rx: 6 });
-  const element = svg("g.nf-group", { "data-stage": group.id }, svg("title", {}, group.label), frame);
-  if (header === null) return element;
+  const element = svg("g.nf-group", { "data-stage": group.id }, svg("title", group.label), frame);
+  if (!header) return element;
   const name = `Close ${group.label}`;
   const open = pane.widget.expanded.value.includes(group.id);
   const room = header.width - (open ? 22 : 0);
@@ -114,10 +114,10 @@ function groupElement(box: GroupBox, group: GroupInfo, pane: Pane, end: AbortSig
   const type = fitText(group.type_name, rest, (t) => pane.measure(t, "ui", 10));
   const left = open ? 20 : 2;
   const words = [label(left, 14, text, { class: "nf-name" })];
-  if (type !== "" && rest > 24)
+  if (type && rest > 24)
     words.push(label(left + pane.measure(text, "code", 11, 600) + 8, 14, type, { class: "nf-type" }));
   const button = open && collapseButton(group, name, pane, end);
-  element.append(steady(header.x, header.y, svg("g.nf-group-name", {}, ...words, button)));
+  element.append(steady(header.x, header.y, svg("g.nf-group-name", ...words, button)));
   return element;
 }
 
@@ -126,7 +126,7 @@ function collapseButton(group: GroupInfo, name: string, pane: Pane, end: AbortSi
   const button = svg(
     "g.nf-collapse",
     { role: "button", tabindex: 0, "aria-label": name, "aria-disabled": !widget.kernel && "true" },
-    svg("title", {}, widget.kernel ? name : needKernel("Other depths")),
+    svg("title", widget.kernel ? name : needKernel("Other depths")),
     svg("rect.nf-hit", { x: 0, y: 1, width: 18, height: 18 }),
     svg("path", { d: "M5.5 10h7" }),
   );
@@ -159,7 +159,7 @@ export function createGroups(pane: Pane, end: AbortSignal): SVGGElement {
     const boxes = pane.layout.value?.groups ?? [];
     const known = boxes.flatMap((box) => {
       const group = groups.get(box.id);
-      return group === undefined ? [] : [groupElement(box, group, pane, AbortSignal.any([end, drawn.signal]))];
+      return group ? [groupElement(box, group, pane, AbortSignal.any([end, drawn.signal]))] : [];
     });
     layer.replaceChildren(...known);
   });

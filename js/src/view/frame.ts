@@ -56,7 +56,7 @@ export function fontEpoch(root: HTMLElement, theme: ReadonlySignal<Theme>, end: 
   const loaded = (): void => {
     loads.value++;
   };
-  if (fonts !== undefined) on(fonts, "loadingdone", loaded, end);
+  if (fonts) on(fonts, "loadingdone", loaded, end);
   return computed(() => 2 * loads.value + (theme.value === "dark" ? 1 : 0));
 }
 

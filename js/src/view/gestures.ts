@@ -26,7 +26,7 @@ type Points = Map<number, { x: number; y: number }>;
 
 const middle = (points: Points): { x: number; y: number; spread: number } => {
   const [a, b] = [...points.values()] as [{ x: number; y: number }, { x: number; y: number } | undefined];
-  if (b === undefined) return { ...a, spread: 0 };
+  if (!b) return { ...a, spread: 0 };
   return { x: (a.x + b.x) / 2, y: (a.y + b.y) / 2, spread: Math.hypot(a.x - b.x, a.y - b.y) };
 };
 
@@ -83,7 +83,7 @@ function drag(pane: Pane, canvas: HTMLElement, svg: SVGSVGElement, end: AbortSig
     canvas,
     "pointermove",
     (event) => {
-      if (press === null || !points.has(event.pointerId)) return;
+      if (!press || !points.has(event.pointerId)) return;
       const before = middle(points);
       if (!press.moved && Math.hypot(event.clientX - press.x, event.clientY - press.y) < SLOP_PX) return;
       // Captured only now: capture at the press would send the click to the canvas, not to what was clicked.
@@ -103,7 +103,7 @@ function drag(pane: Pane, canvas: HTMLElement, svg: SVGSVGElement, end: AbortSig
   );
   const lift = (event: PointerEvent): void => {
     points.delete(event.pointerId);
-    if (points.size === 0) canvas.toggleAttribute("data-panning", false);
+    if (!points.size) canvas.toggleAttribute("data-panning", false);
   };
   on<HTMLElement, PointerEvent>(canvas, "pointerup", lift, end);
   on<HTMLElement, PointerEvent>(canvas, "pointercancel", lift, end);
@@ -149,7 +149,7 @@ function click(pane: Pane, canvas: HTMLElement, svg: SVGSVGElement, event: Mouse
 function channelAt(pane: Pane, svg: SVGSVGElement, stage: string, event: MouseEvent): number | null {
   const card = pane.cards.peek().get(stage);
   const picture = pane.pictures.get(stage);
-  if (card === undefined || picture === undefined) return null;
+  if (!card || !picture) return null;
   const frame = svg.getBoundingClientRect();
   const [x, y] = toLayout(pane.view.viewport.peek(), event.clientX - frame.left, event.clientY - frame.top);
   return aimAt(stage, picture, x - card.x, y - card.y)?.placed.slot.channel ?? null;

@@ -49,8 +49,8 @@ function foldedAt({ placed, u, v }: Aim, length: number): number | null {
 export function elementAt(aim: Aim, plane: Plane | null): { row: number; column: number; rough: number | null } | null {
   const { placed, u, v } = aim;
   const [rows, columns] = placed.slot.full;
-  if (placed.folded === 0 || plane === null) {
-    const rough = plane === null ? null : valueAt(plane, Math.floor(v * plane.rows), Math.floor(u * plane.columns));
+  if (placed.folded === 0 || !plane) {
+    const rough = plane ? valueAt(plane, Math.floor(v * plane.rows), Math.floor(u * plane.columns)) : null;
     return { row: Math.floor(v * rows), column: Math.floor(u * columns), rough };
   }
   const length = plane.rows * plane.columns;
@@ -67,10 +67,10 @@ export function exactValue(
   row: number,
   column: number,
 ): number | null {
-  if (tile === null || tile.error !== "" || !tile.exact) return null;
+  if (!tile || tile.error || !tile.exact) return null;
   const [rows, columns] = slot.full;
   const [top, left] = request.region ?? [0, 0];
-  const whole = request.region === null && tile.rows * tile.columns === rows * columns + slot.skip;
+  const whole = !request.region && tile.rows * tile.columns === rows * columns + slot.skip;
   const at = whole ? slot.skip + row * columns + column : (row - top) * tile.columns + (column - left);
   return tile.values[at] ?? null;
 }
@@ -80,7 +80,7 @@ function readAim(aim: Aim, pane: Pane): { probe: Probe | null; wanted: TileReque
   const { stage, placed, u, v } = aim;
   const picture = pane.pictures.get(stage);
   const summary = pane.widget.overview.value?.stages[stage]?.[0];
-  if (picture === undefined || summary === undefined) return { probe: null, wanted: [] };
+  if (!picture || !summary) return { probe: null, wanted: [] };
   if (summary.picture.kind === "mask") {
     const { name = "", value = null } = classAt(summary.picture, aim.v, aim.u) ?? {};
     const [rows, columns] = placed.slot.full;
@@ -89,32 +89,32 @@ function readAim(aim: Aim, pane: Pane): { probe: Probe | null; wanted: TileReque
     return { probe: { stage, leaf: picture.leaf, part: "", position, value: null, exact: true, note }, wanted: [] };
   }
   const photo = summary.picture.kind === "photo" ? summary.picture : null;
-  const plane = photo === null ? picture.style.planeFor(placed.slot) : null;
+  const plane = photo ? null : picture.style.planeFor(placed.slot);
   const element = elementAt(aim, plane);
-  if (element === null) return { probe: null, wanted: [] };
+  if (!element) return { probe: null, wanted: [] };
   const { row, column, rough } = element;
   const place = { widget: pane.widget, stage, leaf: picture.leaf };
-  const slots = photo === null ? [placed.slot] : photoSlots(summary, photo);
+  const slots = photo ? photoSlots(summary, photo) : [placed.slot];
   const wanted = slots.map((slot) => exactRequest(place, slot, row, column));
   const exact = wanted.map((each, i) => exactValue(pane.interest.get(each.key), each, slots[i]!, row, column));
   const known = exact.every((value) => value !== null);
-  const pair = photo === null ? pairOf(pane.widget, wanted[0]!) : [];
+  const pair = photo ? [] : pairOf(pane.widget, wanted[0]!);
   const values = pair.flatMap((each) => exactValue(pane.interest.get(each.key), each, placed.slot, row, column) ?? []);
   const probe: Probe = {
     stage,
     leaf: picture.leaf,
     part: placed.slot.part,
-    position: photo === null && placed.slot.full[0] === 1 && placed.slot.channel === null ? [column] : [row, column],
+    position: !photo && placed.slot.full[0] === 1 && placed.slot.channel === null ? [column] : [row, column],
     value: known ? exact[0]! : rough,
     exact: known,
-    ...(photo !== null && known ? { channels: exact } : {}),
-    ...(pair.length > 0 ? { minus: { frame: pair[1]!.frame, values: values.length === 2 ? values : [] } } : {}),
-    ...(photo === null ? {} : { note: `RGB ${photoAt(photo, v, u).join(" ")}` }),
+    ...(photo && known ? { channels: exact } : {}),
+    ...(pair.length ? { minus: { frame: pair[1]!.frame, values: values.length === 2 ? values : [] } } : {}),
+    ...(photo ? { note: `RGB ${photoAt(photo, v, u).join(" ")}` } : {}),
   };
   return { probe, wanted: [...wanted, ...pair] };
 }
 
-const sliceName = (aim: Aim | null): string => (aim === null ? "" : `${aim.stage} ${aim.placed.slot.part}`);
+const sliceName = (aim: Aim | null): string => (aim ? `${aim.stage} ${aim.placed.slot.part}` : "");
 
 export interface Pointing {
   readonly aim: ReadonlySignal<Aim | null>;
@@ -160,10 +160,10 @@ export function followPointer(pane: Pane, svg: SVGSVGElement, end: AbortSignal):
   watch(end, () => {
     const now = aim.value;
     pane.repainted.value;
-    const read = now === null ? { probe: null, wanted: [] } : readAim(now, pane);
-    claim.want(rested.value === "" ? [] : read.wanted);
+    const read = now ? readAim(now, pane) : { probe: null, wanted: [] };
+    claim.want(rested.value ? read.wanted : []);
     // The inspector writes the probe too: only what came from here is taken back here.
-    if (read.probe !== null || mine) view.probe.value = read.probe;
+    if (read.probe || mine) view.probe.value = read.probe;
     mine = read.probe !== null;
   });
   return { aim };
@@ -172,7 +172,7 @@ export function followPointer(pane: Pane, svg: SVGSVGElement, end: AbortSignal):
 function aimOf(pane: Pane, svg: SVGSVGElement, stage: string, event: MouseEvent): Aim | null {
   const card = pane.cards.peek().get(stage);
   const picture = pane.pictures.get(stage);
-  if (card === undefined || picture === undefined) return null;
+  if (!card || !picture) return null;
   const frame = svg.getBoundingClientRect();
   const [x, y] = toLayout(pane.view.viewport.peek(), event.clientX - frame.left, event.clientY - frame.top);
   return aimAt(stage, picture, x - card.x, y - card.y);

@@ -35,7 +35,7 @@ function levelStretch(points: readonly Point[], pane: Pane): { x: number; y: num
 }
 
 function tiles(summary: Summary | undefined, pane: Pane): Child[] {
-  if (summary === undefined) return [];
+  if (!summary) return [];
   const { channel_order } = pane.widget.options.value;
   const slots = mapSlots(summary, channel_order, TILES).filter((slot) => slot.plane !== null);
   const table = colourTable(pane.view.theme.value);
@@ -58,9 +58,9 @@ function content(edge: EdgeInfo, pane: Pane, carried: boolean): { children: Chil
   const title = fitText(`${name(edge.source)} → ${name(edge.target)}`, WIDTH - 2 * INSET - kind - 8, (text) =>
     pane.measure(text, "code", 11, 600),
   );
-  const shape = edge.shape === null ? "" : sampleShape(edge.shape);
+  const shape = edge.shape ? sampleShape(edge.shape) : "";
   const via = fitText(viaText(edge), WIDTH - 2 * INSET - code(shape) - 8, code);
-  const bottom = pictures.length > 0 ? HEADER + TILE + 23 : HEADER + 18;
+  const bottom = pictures.length ? HEADER + TILE + 23 : HEADER + 18;
   const children: Child[] = [
     label(INSET, 18, title, { class: "nf-name" }),
     label(WIDTH - INSET, 18, edge.kind, { class: "nf-kind", "text-anchor": "end" }),
@@ -105,7 +105,7 @@ export function createHoverCard(pane: Pane, end: AbortSignal): SVGGElement {
     const hover = pane.view.hover.value;
     const edge = hover.kind === "edge" ? pane.index.value.edges.get(hover.id) : undefined;
     const path = edge && pane.layout.value?.edges.find(({ id }) => id === edge.id);
-    if (edge === undefined || path === undefined) layer.replaceChildren();
+    if (!edge || !path) layer.replaceChildren();
     else layer.replaceChildren(drawCard(edge, path, pane));
   });
   return layer;

@@ -19,15 +19,14 @@ const TOPOLOGY: Readonly<Record<Graph["topology"], string>> = {
 
 /** Nothing is selected: what to do, and what is known of the model as a whole. */
 function hint(graph: Graph | null): Child[] {
-  const words = html("p.nf-i-hint", {}, "Select a stage or an edge to see inside.");
-  if (graph === null) return [words];
+  const words = html("p.nf-i-hint", "Select a stage or an edge to see inside.");
+  if (!graph) return [words];
   const { model, topology, stages, edges, notes, failure } = graph;
   return [
     html(
       "header.nf-i-head",
-      {},
-      html("h3.nf-i-name", {}, model.name),
-      html("span.nf-i-type", {}, `${count(model.parameters)} parameters`),
+      html("h3.nf-i-name", model.name),
+      html("span.nf-i-type", `${count(model.parameters)} parameters`),
     ),
     words,
     terms("nf-i-terms", [
@@ -35,7 +34,7 @@ function hint(graph: Graph | null): Child[] {
       ["topology", TOPOLOGY[topology]],
       ["device", model.device],
     ]),
-    failure === null ? null : failureBox(failure),
+    failure && failureBox(failure),
     noteList(notes, (stage) => labelOf(stages, stage)),
   ];
 }
@@ -46,12 +45,11 @@ function groupView(context: ViewContext, subject: GroupSubject, end: AbortSignal
   return [
     html(
       "header.nf-i-head",
-      {},
-      html("h3.nf-i-name", {}, group.label),
-      html("span.nf-i-type", {}, `${group.type_name} · ${plural(members.length, "stage")}`),
+      html("h3.nf-i-name", group.label),
+      html("span.nf-i-type", `${group.type_name} · ${plural(members.length, "stage")}`),
     ),
-    html("p.nf-i-hint", {}, "A group has no picture of its own: select a stage in it, or close the group."),
-    html("nav.nf-i-edges", { "aria-label": "Stages of the group" }, html("div.nf-i-side", {}, ...buttons)),
+    html("p.nf-i-hint", "A group has no picture of its own: select a stage in it, or close the group."),
+    html("nav.nf-i-edges", { "aria-label": "Stages of the group" }, html("div.nf-i-side", ...buttons)),
     noteList(notes),
   ];
 }

@@ -24,7 +24,7 @@ function vertical(cards: ReadonlyMap<string, Card>, from: Card, side: "up" | "do
     const away = side === "down" ? cy - y : y - cy;
     if (away < from.height / 4) continue;
     const distance = away + 2 * Math.abs(cx - x);
-    if (best === null || distance < best.distance) best = { id: card.id, distance };
+    if (!best || distance < best.distance) best = { id: card.id, distance };
   }
   return best?.id ?? null;
 }
@@ -36,7 +36,7 @@ export function nextStage(pane: Pick<Pane, "index" | "cards">, id: string, side:
   if (side === "right") return first(outgoing.get(id))?.target ?? null;
   if (side === "left") return first(incoming.get(id))?.source ?? null;
   const from = pane.cards.peek().get(id);
-  return from === undefined ? null : vertical(pane.cards.peek(), from, side);
+  return from ? vertical(pane.cards.peek(), from, side) : null;
 }
 
 export function followKeys(pane: Pane, canvas: HTMLElement, focusStage: (id: string) => void, end: AbortSignal): void {
@@ -65,7 +65,7 @@ export function followKeys(pane: Pane, canvas: HTMLElement, focusStage: (id: str
       if (event.ctrlKey || event.metaKey || event.altKey) return;
       const side = ARROWS[event.key];
       const action = actions[event.key];
-      if (side === undefined && action === undefined) return;
+      if (side === undefined && !action) return;
       event.preventDefault();
       event.stopPropagation(); // The notebook has single-letter commands of its own.
       if (side !== undefined) move(nextStage(pane, view.focus.peek(), side));

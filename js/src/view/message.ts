@@ -15,15 +15,15 @@ const say = (...lines: readonly string[]): Message => ({ tone: "plain", title: "
 
 function errorMessage(pane: Pane): Message | null {
   const { status, problem, graph } = pane.widget;
-  if (problem.value !== "") return { tone: "error", title: "", lines: [problem.value], retry: false };
+  if (problem.value) return { tone: "error", title: "", lines: [problem.value], retry: false };
   const { error, text } = status.value;
-  if (error !== null) return { tone: "error", title: error.type, lines: [error.message], retry: true };
+  if (error) return { tone: "error", title: error.type, lines: [error.message], retry: true };
   if (status.value.state === "error") return { tone: "error", title: "", lines: [text], retry: true };
   const failure = graph.value?.failure;
   if (!failure) return null;
   const operands = failure.operands.map(({ shape }) => shape.join("×")).join(", ");
-  const where = [failure.call === "" ? "" : `in ${failure.call}`, failure.location].filter(Boolean).join(": ");
-  const got = operands === "" ? "" : `${failure.op || "it"} was given ${operands}`;
+  const where = [failure.call ? `in ${failure.call}` : "", failure.location].filter(Boolean).join(": ");
+  const got = operands ? `${failure.op || "it"} was given ${operands}` : "";
   return { tone: "error", title: failure.type, lines: [failure.message, got, where].filter(Boolean), retry: false };
 }
 
@@ -33,9 +33,9 @@ function messageOf(pane: Pane, condition: Condition): Message | null {
     case "idle":
       return null;
     case "busy":
-      return widget.overview.value === null
-        ? say("Shapes are known from the trace; pictures come as each stage has run.")
-        : null;
+      return widget.overview.value
+        ? null
+        : say("Shapes are known from the trace; pictures come as each stage has run.");
     case "waiting": {
       const queued = interest.lacking.value.size;
       const tiles = queued === 1 ? "1 tile is queued and comes" : `${queued} tiles are queued and come`;
@@ -48,9 +48,9 @@ function messageOf(pane: Pane, condition: Condition): Message | null {
     case "no-kernel":
       return say(
         "Statistics are exact, pixels read ≈ from the overview.",
-        widget.frames === undefined
-          ? "Run the code again for exact pixels and other depths."
-          : "More exact pixels and other depths are not in this page: they need the model.",
+        widget.frames
+          ? "More exact pixels and other depths are not in this page: they need the model."
+          : "Run the code again for exact pixels and other depths.",
       );
     case "error":
       return errorMessage(pane);
@@ -71,9 +71,9 @@ async function copy(text: string, shown: HTMLElement): Promise<void> {
 export function createMessage(pane: Pane, condition: ReadonlySignal<Condition>, end: AbortSignal): HTMLElement {
   const title = html("span.nf-message-title");
   const body = html("span.nf-message-body");
-  const words = html("div.nf-message-words", {}, title, body);
-  const retry = html("button", { type: "button", class: "nf-button nf-boxed" }, "Retry");
-  const copyButton = html("button", { type: "button", class: "nf-button nf-boxed" }, "Copy");
+  const words = html("div.nf-message-words", title, body);
+  const retry = html("button.nf-button nf-boxed", "Retry");
+  const copyButton = html("button.nf-button nf-boxed", "Copy");
   const element = html("div.nf-message", { role: "alert" }, words, retry, copyButton);
   on(
     retry,
@@ -87,8 +87,8 @@ export function createMessage(pane: Pane, condition: ReadonlySignal<Condition>, 
   on(copyButton, "click", () => void copy(words.textContent ?? "", words), end);
   watch(end, () => {
     const message = messageOf(pane, condition.value);
-    element.hidden = message === null;
-    if (message === null) return;
+    element.hidden = !message;
+    if (!message) return;
     element.dataset.tone = message.tone;
     title.textContent = message.title;
     body.textContent = message.lines.join("\n");

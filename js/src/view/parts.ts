@@ -1,7 +1,7 @@
 /** Small pieces that several parts of the inspector are made of. */
 import { successive } from "../ends";
 import { type ReadonlySignal, watch } from "../state";
-import { type Child, html, on, present } from "./dom";
+import { type Child, html, on, setChildren } from "./dom";
 
 /** Text that follows a signal. */
 export function live(text: ReadonlySignal<string>, end: AbortSignal): Text {
@@ -21,12 +21,12 @@ export function remade<E extends Element>(
   const next = successive(end);
   watch(end, () => {
     const children = make(next());
-    element.replaceChildren(...present(children));
+    setChildren(element, children);
   });
   return element;
 }
 
-export const code = (...children: Child[]): HTMLElement => html("code.nf-i-code", {}, ...children);
+export const code = (...children: Child[]): HTMLElement => html("code.nf-i-code", ...children);
 
 /** A button with words on it. */
 export function textButton(
@@ -35,7 +35,7 @@ export function textButton(
   end: AbortSignal,
   ...children: Child[]
 ): HTMLButtonElement {
-  const button = html("button", { type: "button", class: "nf-i-button", "aria-label": label }, ...children);
+  const button = html("button.nf-i-button", { "aria-label": label }, ...children);
   on(button, "click", press, end);
   return button;
 }
@@ -64,6 +64,6 @@ export function chooser<T>(
 
 /** Terms and their values, side by side. */
 export function terms(className: string, rows: readonly (readonly [string, Child])[]): HTMLDListElement {
-  const parts = rows.map(([term, value]) => html("div", {}, html("dt", {}, term), html("dd", {}, value)));
+  const parts = rows.map(([term, value]) => html("div", html("dt", term), html("dd", value)));
   return html("dl", { class: className }, ...parts);
 }

@@ -5,7 +5,7 @@ import { brief, compactShape } from "../format";
 import { watch } from "../state";
 import { overlaps, type Rect, toScreen } from "../viewport";
 import { bitmapOf, bitmapUrl, type Plane, valueAt } from "./canvas";
-import { type Child, present, svg } from "./dom";
+import { type Child, setChildren, svg } from "./dom";
 import { label } from "./draw/text";
 import type { Placed } from "./draw/tiles";
 import type { Aim, Pointing } from "./hover";
@@ -37,7 +37,7 @@ interface Shown {
 function shown(pane: Pane, stage: string, picture: StagePicture): Shown[] {
   const card = pane.cards.value.get(stage);
   const { k, x, y } = pane.view.viewport.value;
-  if (card === undefined) return [];
+  if (!card) return [];
   const corner = { k, x: x + k * (card.x + picture.box.x), y: y + k * (card.y + picture.box.y) };
   return picture.placed.map((placed) => {
     const rect = toScreen(corner, placed);
@@ -142,13 +142,13 @@ function miniature(pane: Pane, all: readonly Shown[], canvas: Rect): Child {
   const k = MAP_PX / Math.max(right - left, bottom - top);
   const [width, height] = [(right - left) * k, (bottom - top) * k];
   const info = pane.index.value.stages.get(stage);
-  const shape = info?.leaves[0] === undefined ? "" : compactShape(info.leaves[0].shape);
+  const shape = info?.leaves[0] ? compactShape(info.leaves[0].shape) : "";
   const words = pane.measure(info?.label ?? stage, "code", 11, 600) + 12 + pane.measure(shape, "code", 10);
   const panel = Math.max(width, words);
   const [x, y] = [canvas.width - panel - 18, canvas.height - height - 18];
   const tiles = all.map(({ placed, style }) => {
     const plane = style.planeFor(placed.slot);
-    if (plane === null) return null;
+    if (!plane) return null;
     const [w, h] = [placed.width * k, placed.height * k];
     const { table } = style;
     const href =
@@ -173,7 +173,6 @@ function miniature(pane: Pane, all: readonly Shown[], canvas: Rect): Child {
   const [y0, y1] = [at(-origin.y, height), at(canvas.height - origin.y, height)];
   return svg(
     "g.nf-miniature",
-    {},
     svg("rect.nf-raised", { x: x - 8, y: y - 24, width: panel + 16, height: height + 32, rx: 5 }),
     label(x, y - 8, info?.label ?? stage, { class: "nf-name" }),
     label(x + panel, y - 8, shape, { class: "nf-range", "text-anchor": "end" }),
@@ -193,15 +192,15 @@ function cross(rect: Rect, x: number, y: number): Child[] {
 /** Lines through what the pointer is on, in its own slice and at the same place of the picture that went in. */
 function crosshair(pane: Pane, aim: Aim): Child[] {
   const here = pane.pictures.get(aim.stage);
-  if (here === undefined || !spatial(aim)) return [];
+  if (!here || !spatial(aim)) return [];
   const [rows, columns] = aim.placed.slot.full;
   const v = (Math.floor(aim.v * rows) + 0.5) / rows;
   const u = (Math.floor(aim.u * columns) + 0.5) / columns;
   const draw = ({ rect }: Shown): Child[] => cross(rect, rect.x + u * rect.width, rect.y + v * rect.height);
   const own = shown(pane, aim.stage, here).filter(({ placed }) => placed.slot.part === aim.placed.slot.part);
   const input = pane.widget.graph.value?.stages.find((stage) => stage.kind === "input" && stage.id !== aim.stage);
-  const picture = input === undefined ? undefined : pane.pictures.get(input.id);
-  const there = picture === undefined ? [] : shown(pane, input!.id, picture).filter(spatial);
+  const picture = input ? pane.pictures.get(input.id) : undefined;
+  const there = picture ? shown(pane, input!.id, picture).filter(spatial) : [];
   return [...own, ...there].flatMap(draw);
 }
 
@@ -214,20 +213,20 @@ export function createPixels(pane: Pane, pointing: Pointing, end: AbortSignal): 
     const canvas = { x: 0, y: 0, ...pane.view.size.value };
     const all = [...pane.visible.value].flatMap((id) => {
       const picture = pane.pictures.get(id);
-      return picture === undefined ? [] : [shown(pane, id, picture)];
+      return picture ? [shown(pane, id, picture)] : [];
     });
     const children = all.flat().flatMap((each) => detail(each, canvas));
     const deep = all.find((each) =>
       each.some(({ pixel, rect }) => pixel.width >= NUMBERS_FROM_PX && overlaps(rect, canvas)),
     );
-    if (deep !== undefined) children.push(miniature(pane, deep, canvas));
-    pixels.replaceChildren(...present(children));
+    if (deep) children.push(miniature(pane, deep, canvas));
+    setChildren(pixels, children);
   });
   watch(end, () => {
     const aim = pointing.aim.value;
     pane.repainted.value;
-    const children = aim === null || pane.view.level.value === "far" ? [] : crosshair(pane, aim);
-    cursor.replaceChildren(...present(children));
+    const children = !aim || pane.view.level.value === "far" ? [] : crosshair(pane, aim);
+    setChildren(cursor, children);
   });
   return svg("g.nf-overlay", { "aria-hidden": "true" }, pixels, cursor);
 }

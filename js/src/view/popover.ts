@@ -9,10 +9,10 @@ export interface Entry {
 }
 
 function entryElement(entry: Entry, close: () => void, end: AbortSignal): HTMLElement {
-  const title = entry.title === "" ? null : html("span.nf-entry-title", {}, entry.title);
-  const text = html("span.nf-entry-text", {}, entry.text);
-  if (entry.go === undefined) return html("li.nf-entry", { tabindex: -1 }, title, text);
-  const button = html("button", { type: "button", class: "nf-entry" }, title, text);
+  const title = entry.title && html("span.nf-entry-title", entry.title);
+  const text = html("span.nf-entry-text", entry.text);
+  if (!entry.go) return html("li.nf-entry", { tabindex: -1 }, title, text);
+  const button = html("button.nf-entry", title, text);
   on(
     button,
     "click",
@@ -22,7 +22,7 @@ function entryElement(entry: Entry, close: () => void, end: AbortSignal): HTMLEl
     },
     end,
   );
-  return html("li", {}, button);
+  return html("li", button);
 }
 
 /** Fills `list`; listeners live until `end`. */
@@ -34,7 +34,7 @@ export function fillList(list: HTMLElement, entries: readonly Entry[], close: ()
 function roomFor(button: HTMLElement, panel: HTMLElement): number {
   const widget = panel.closest(".nf-widget")?.getBoundingClientRect();
   const at = button.getBoundingClientRect();
-  if (widget === undefined) return 0;
+  if (!widget) return 0;
   return panel.classList.contains("nf-popover-up") ? at.top - widget.top : widget.bottom - at.bottom;
 }
 

@@ -24,14 +24,14 @@ export function probeText(probe: Probe, name: string): string {
         : ["depth", "row", "column"];
   const place = probe.position.map((at, i) => `${axes[i] ?? "axis"} ${at}`);
   const values = probe.channels ?? (probe.value === null ? [] : [probe.value]);
-  const value = values.length === 0 ? "" : ` = ${probe.exact ? "" : "≈ "}${values.map(precise).join(", ")}`;
+  const value = values.length ? ` = ${probe.exact ? "" : "≈ "}${values.map(precise).join(", ")}` : "";
   const said = [name, part, ...place].filter(Boolean).join(" · ") + (probe.minus ? " · Δ" : "");
   return said + value + minusText(probe.minus) + (probe.note ? ` · ${probe.note}` : "");
 }
 
 /** " to frame 1", or " (21.7358, in frame 1 20.1)". */
 function minusText(minus: Probe["minus"]): string {
-  if (minus === undefined) return "";
+  if (!minus) return "";
   const there = `frame ${minus.frame + 1}`;
   const [here, before] = minus.values;
   return before === undefined ? ` to ${there}` : ` (${precise(here!)}, in ${there} ${precise(before)})`;
@@ -39,7 +39,7 @@ function minusText(minus: Probe["minus"]): string {
 
 function stageText(pane: Pane, id: string): string {
   const stage = pane.index.value.stages.get(id);
-  if (stage === undefined) return "";
+  if (!stage) return "";
   const summaries = pane.widget.overview.value?.stages[id] ?? [];
   const type = [stage.type_name, stage.detail].filter(Boolean).join(" ");
   return [stage.label, type, shapeOf(stage, summaries), stage.leaves[0]?.dtype ?? ""].filter(Boolean).join(" · ");
@@ -48,11 +48,11 @@ function stageText(pane: Pane, id: string): string {
 /** The stage most worth a warning: NaN before dead channels before zeros. */
 function warningText(pane: Pane): string {
   const overview = pane.widget.overview.value;
-  if (overview === null) return "";
+  if (!overview) return "";
   for (const stage of pane.index.value.stages.values()) {
     const summary = overview.stages[stage.id]?.[0];
     const alarm = alarmText(stage, summary);
-    if (alarm === "" || summary?.statistics == null) continue;
+    if (!alarm || !summary?.statistics) continue;
     const { nan, inf, zeros } = summary.statistics;
     if (nan + inf > 0) return `✕ ${nan + inf} values of ${stage.label} are not finite`;
     if (alarm.endsWith("0") && alarm.includes("%")) return `△ ${percent(zeros)} of ${stage.label} is exactly 0`;
@@ -64,7 +64,7 @@ function warningText(pane: Pane): string {
 
 function restText(pane: Pane): string {
   const { stages } = pane.index.value;
-  if (stages.size === 0) return "";
+  if (!stages.size) return "";
   const hint = pane.view.engaged.value ? "scroll zooms, Esc leaves" : "click, then scroll to zoom";
   return [`${stages.size} ${stages.size === 1 ? "stage" : "stages"}`, hint, warningText(pane)]
     .filter(Boolean)
@@ -74,8 +74,8 @@ function restText(pane: Pane): string {
 function readoutText(pane: Pane): string {
   const { hover, probe } = pane.view;
   const edge = hover.value.kind === "edge" ? pane.index.value.edges.get(hover.value.id) : undefined;
-  if (edge !== undefined) return edgeText(edge, pane);
-  if (probe.value !== null)
+  if (edge) return edgeText(edge, pane);
+  if (probe.value)
     return probeText(probe.value, pane.index.value.stages.get(probe.value.stage)?.label ?? probe.value.stage);
   if (hover.value.kind === "stage") return stageText(pane, hover.value.id);
   return restText(pane);
@@ -89,7 +89,7 @@ function kindKey(kind: EdgeKind | "inferred"): HTMLElement {
     "data-evidence": kind === "inferred" ? "inferred" : "traced",
   };
   const sample = svg("svg", { width: 26, height: 8, "aria-hidden": "true" }, svg("g", attributes, line));
-  return html("span.nf-key", {}, sample, kind);
+  return html("span.nf-key", sample, kind);
 }
 
 /** The kinds of edges that are there, where there is more than the one. */
@@ -124,7 +124,7 @@ function rangeWords({ widget }: Pane): readonly [low: string, high: string, mean
 function legend(pane: Pane, end: AbortSignal): HTMLElement {
   const [low, high] = [html("span"), html("span")];
   const bar = html("span.nf-lut", { role: "img", "aria-label": "cool: negative, paper: zero, warm: positive" });
-  const whole = html("span.nf-legend", {}, low, bar, high);
+  const whole = html("span.nf-legend", low, bar, high);
   watch(end, () => {
     const { rgba } = colourTable(pane.view.theme.value);
     const url = bitmapUrl({ width: rgba.length / 4, height: 1, rgba });
@@ -138,19 +138,19 @@ function legend(pane: Pane, end: AbortSignal): HTMLElement {
 
 /** "3 notes": what the reader should know about how the graph was found. */
 function notes(pane: Pane, focusStage: (id: string) => void, end: AbortSignal): HTMLElement {
-  const button = html("button", { type: "button", class: "nf-button nf-notes-button" });
+  const button = html("button.nf-button nf-notes-button");
   const list = html("ul.nf-list");
   const panel = html("div.nf-popover nf-popover-up", { role: "region", "aria-label": "Notes" }, list);
-  const anchor = html("div.nf-anchor", {}, button, panel);
+  const anchor = html("div.nf-anchor", button, panel);
   const { close } = popover(button, panel, () => list.querySelector<HTMLElement>("button, [tabindex]")?.focus(), end);
   const next = successive(end);
   watch(end, () => {
     const found = pane.widget.graph.value?.notes ?? [];
-    anchor.hidden = found.length === 0;
+    anchor.hidden = !found.length;
     button.textContent = `${found.length} ${found.length === 1 ? "note" : "notes"}`;
     const entries = found.map(({ text, stage }) => {
       const known = pane.index.value.stages.get(stage);
-      if (known === undefined) return { title: stage, text };
+      if (!known) return { title: stage, text };
       const go = (): void => {
         goTo(pane, stage);
         focusStage(stage);
@@ -169,5 +169,5 @@ export function createReadout(pane: Pane, focusStage: (id: string) => void, end:
     text.title = text.textContent;
   });
   const live = html("div.nf-readout", { role: "status", "aria-live": "polite" }, text);
-  return html("div.nf-footer", {}, live, notes(pane, focusStage, end), kinds(pane, end), legend(pane, end));
+  return html("div.nf-footer", live, notes(pane, focusStage, end), kinds(pane, end), legend(pane, end));
 }

@@ -28,7 +28,7 @@ const DENSITY = 2;
 /** Mixed colours are computed in a notation that few programs but browsers read. */
 function plainColour(value: string): string {
   const parts = /^color\(srgb (\S+) (\S+) (\S+?)(?: \/ (\S+))?\)$/.exec(value);
-  if (parts === null) return value;
+  if (!parts) return value;
   const bytes = parts.slice(1, 4).map((part) => Math.round(Number(part) * 255));
   return `rgba(${bytes.join(", ")}, ${parts[4] ?? 1})`;
 }
@@ -65,7 +65,7 @@ export async function standalone(root: SVGSVGElement, name: string): Promise<str
   const { width, height } = root.getBoundingClientRect();
   setAttributes(copy, { xmlns: "http://www.w3.org/2000/svg", width, height, viewBox: `0 0 ${width} ${height}` });
   const paper = plainColour(getComputedStyle(root.closest(".nf-widget") ?? root).backgroundColor);
-  copy.prepend(svg("title", {}, name), svg("rect", { width, height, fill: paper, stroke: "none" }));
+  copy.prepend(svg("title", name), svg("rect", { width, height, fill: paper, stroke: "none" }));
   const convert = async (image: SVGImageElement): Promise<void> => {
     const canvas = await drawn(image.getAttribute("href") ?? "");
     image.setAttribute("href", canvas.toDataURL("image/png"));
@@ -90,6 +90,6 @@ export async function save(root: SVGSVGElement, name: string, format: "svg" | "p
   const url = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
   const canvas = await drawn(url, Math.round(width * DENSITY), Math.round(height * DENSITY));
   const file = await new Promise<Blob | null>((resolve) => canvas.toBlob(resolve, "image/png"));
-  if (file === null) throw new Error("the canvas is too large");
+  if (!file) throw new Error("the canvas is too large");
   download(file, fileName);
 }

@@ -14,6 +14,6 @@ export function leafScale(widget: WidgetState, summary: Summary | undefined, own
   const rule = widget.options.value.normalisation;
   if (typeof rule !== "string" && differs) return symmetricScale(...rule);
   // The scale keeps the range of the first frame, statistics do not: what moves shall be the network.
-  if (rule === "stage" && summary !== undefined && isSequence(widget)) return symmetricScale(...summary.scale);
+  if (rule === "stage" && summary && isSequence(widget)) return symmetricScale(...summary.scale);
   return scaleFor(rule, summary?.statistics ?? null, rule === "channel" ? own() : null);
 }

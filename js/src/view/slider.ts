@@ -16,7 +16,7 @@ function playButton(frames: Frames, end: AbortSignal): HTMLButtonElement {
     svg("path", { d: "M4 3h2.5v9H4zM8.5 3H11v9H8.5z" }),
   );
   const play = icon("play");
-  const button = html("button", { type: "button", class: "nf-button nf-s-play" });
+  const button = html("button.nf-button nf-s-play");
   watch(end, () => {
     const label = playing.value ? "Pause" : "Play";
     button.replaceChildren(playing.value ? pause : play);
@@ -30,7 +30,7 @@ function playButton(frames: Frames, end: AbortSignal): HTMLButtonElement {
 /** Pins this frame: what is shown is the difference to it, until it is reset. */
 function comparison({ widget }: ViewContext, frames: Frames, end: AbortSignal): readonly [HTMLElement, HTMLElement] {
   const { current, reference, compare } = frames;
-  const pin = html("button", { type: "button", class: "nf-button" }, "Δ");
+  const pin = html("button.nf-button", "Δ");
   const reset = textButton("", () => compare(null), end);
   watch(end, () => {
     const frame = reference.value;
@@ -62,17 +62,16 @@ function transport(context: ViewContext, frames: Frames, label: ReadonlySignal<s
   });
   const place = computed(() => `frame ${current.value + 1} of ${count.value}`);
   const [pin, reset] = comparison(context, frames, end);
-  const name = html("b.nf-s-label", {}, live(label, end));
+  const name = html("b.nf-s-label", live(label, end));
   watch(end, () => {
-    name.hidden = label.value === "";
+    name.hidden = !label.value;
     name.title = label.value;
   });
   return html(
     "div.nf-s-transport",
-    {},
-    html("div.nf-s-buttons", {}, back, playButton(frames, end), forward, pin, menu(context, frames, end)),
+    html("div.nf-s-buttons", back, playButton(frames, end), forward, pin, menu(context, frames, end)),
     name,
-    html("span.nf-s-place", {}, live(place, end)),
+    html("span.nf-s-place", live(place, end)),
     reset,
   );
 }
@@ -104,7 +103,7 @@ function sampleChooser({ widget }: ViewContext, end: AbortSignal): HTMLElement {
     end,
   );
   const total = computed(() => `of 0–${most.value}`);
-  const box = html("label.nf-s-sample", {}, "sample", input, html("span", {}, live(total, end)));
+  const box = html("label.nf-s-sample", "sample", input, html("span", live(total, end)));
   watch(end, () => {
     box.hidden = most.value === 0;
   });
@@ -119,9 +118,9 @@ export function createSlider(context: ViewContext, end: AbortSignal): HTMLElemen
   const label = computed(() => widget.frame_labels.value[frames.current.value] ?? "");
   const spoken = computed(() => {
     const place = `frame ${frames.current.value + 1} of ${frames.count.value}`;
-    return label.value === "" ? place : `${label.value}, ${place}`;
+    return label.value ? `${label.value}, ${place}` : place;
   });
-  const film = html("div.nf-s-film", {}, transport(context, frames, label, end), track(frames, memory, spoken, end));
+  const film = html("div.nf-s-film", transport(context, frames, label, end), track(frames, memory, spoken, end));
   const root = html("div.nf-slider", { role: "group", "aria-label": "Frames" }, film, sampleChooser(context, end));
   watch(end, () => {
     film.hidden = frames.count.value <= 1;
@@ -137,12 +136,12 @@ function steer(event: KeyboardEvent, frames: Frames): void {
   event.stopPropagation();
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   const target = event.target as HTMLElement;
-  if (event.key === " " && target.closest("button") === null) {
+  if (event.key === " " && !target.closest("button")) {
     event.preventDefault();
     frames.toggle();
     return;
   }
-  if (target.closest("input, select") !== null) return;
+  if (target.closest("input, select")) return;
   const steps: Readonly<Record<string, number>> = { ArrowLeft: -1, ArrowRight: 1 };
   const step = steps[event.key];
   if (step === undefined || frames.count.peek() <= 1) return;

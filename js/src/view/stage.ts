@@ -5,7 +5,7 @@ import type { StageInfo, Summary, TileRequest } from "../protocol";
 import { computed, type ReadonlySignal, untracked, watch } from "../state";
 import { planeRange } from "./canvas";
 import { bestPlane, sharpRequest, wholeRequest } from "./detail";
-import { present, setAttributes, svg } from "./dom";
+import { setChildren, setAttributes, svg } from "./dom";
 import { alarmText, type CardStyle, drawCard, isAlarming, pictureBox, shapeOf } from "./draw/card";
 import { drawFar } from "./draw/far";
 import { createImagePool, type ImagePool } from "./draw/images";
@@ -53,7 +53,7 @@ export function createStage(pane: Pane, id: string, end: AbortSignal): SVGGEleme
   let looked = false;
   watch(end, () => {
     const card = pane.cards.value.get(id);
-    if (card !== undefined) element.style.transform = `translate(${card.x}px, ${card.y}px)`;
+    if (card) element.style.transform = `translate(${card.x}px, ${card.y}px)`;
   });
   watch(end, () => {
     setAttributes(element, {
@@ -64,7 +64,7 @@ export function createStage(pane: Pane, id: string, end: AbortSignal): SVGGEleme
   });
   watch(end, () => {
     const stage = pane.index.value.stages.get(id);
-    if (stage !== undefined) describe(element, stage, widget.overview.value?.stages[id] ?? NO_SUMMARIES);
+    if (stage) describe(element, stage, widget.overview.value?.stages[id] ?? NO_SUMMARIES);
   });
   watch(end, () => {
     if (!parts.visible.value) return claim.want([]);
@@ -81,20 +81,20 @@ function draw(element: SVGGElement, parts: Parts, looked: boolean): readonly Til
   const stage = pane.index.value.stages.get(id);
   const card = pane.cards.value.get(id);
   const size = pane.layout.value?.size;
-  if (stage === undefined || card === undefined || size === undefined) return [];
+  if (!stage || !card || size === undefined) return [];
   const summaries = pane.widget.overview.value?.stages[id] ?? NO_SUMMARIES;
   const level = pane.view.level.value;
   const { kernel: live } = pane.widget;
   const plain = { size, level, card, measure: pane.measure, k: pane.step.value, waiting: parts.waiting.value, live };
   const pictureStyle = styleOf(parts, summaries[0], plain, looked);
   const far = level === "far";
-  const drawing = far || summaries[0] === undefined ? null : drawPicture(summaries[0], pictureStyle);
-  const wanted = drawing === null || !looked ? [] : requests(parts, summaries[0]!, drawing, pictureStyle);
+  const drawing = far || !summaries[0] ? null : drawPicture(summaries[0], pictureStyle);
+  const wanted = !drawing || !looked ? [] : requests(parts, summaries[0]!, drawing, pictureStyle);
   const spark = (cell: Cell) => sparkline(pane.widget, id, cell);
   const children = far
     ? drawFar(stage, summaries, { ...plain, late: false, failed: false }, pictureStyle)
     : drawCard({ stage, summaries, drawing }, { ...plain, spark, ...fateOf(parts, wanted) });
-  element.replaceChildren(...present(children));
+  setChildren(element, children);
   // Keeps the words apart for who reads the text without the picture.
   for (const text of element.querySelectorAll("text")) text.after(" ");
   describe(element, stage, summaries);
@@ -115,7 +115,7 @@ function fateOf({ pane: { interest } }: Parts, wanted: readonly TileRequest[]): 
 function describe(element: SVGGElement, stage: StageInfo, summaries: readonly Summary[]): void {
   const alarm = alarmText(stage, summaries[0]);
   const read = Array.from(element.querySelectorAll("text"), (text) => text.textContent).join(" ");
-  const words = [stage.label, stage.type_name, shapeOf(stage, summaries), alarm === "" ? "" : `warning ${alarm}`];
+  const words = [stage.label, stage.type_name, shapeOf(stage, summaries), alarm ? `warning ${alarm}` : ""];
   setAttributes(element, {
     "aria-label": [read, ...words.filter((word) => !read.includes(word))].filter(Boolean).join(", "),
     "data-status": stage.status,
@@ -155,7 +155,7 @@ const EXACT_UP_TO = 2 ** 21;
 function requests(parts: Parts, summary: Summary, drawing: Drawing | null, style: PictureStyle): TileRequest[] {
   const place = { widget: parts.pane.widget, stage: parts.id, leaf: summary.leaf };
   const exact = parts.selected.value;
-  if (drawing === null || !(exact || parts.near.value)) return [];
+  if (!drawing || !(exact || parts.near.value)) return [];
   const { picture } = summary;
   if (picture.kind === "photo") return photoSlots(summary, picture).map((slot) => wholeRequest(place, slot));
   // Classes were found from all channels: no slice would show them better.

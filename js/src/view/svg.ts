@@ -64,7 +64,7 @@ export function createGraphPane(context: ViewContext, source: GraphSource, end: 
   const pane = createPane(context, source);
   const { view } = pane;
   const stages = svg("g.nf-stages");
-  const scene = svg("g.nf-scene", {}, createGroups(pane, end), createEdges(pane, end), stages);
+  const scene = svg("g.nf-scene", createGroups(pane, end), createEdges(pane, end), stages);
   const root = svg("svg.nf-svg", { role: "group", "aria-label": "Stages of the network" }, scene);
   const element = html("div.nf-canvas", { tabindex: -1 }, root);
   const elements = keepStages(pane, stages, end);
@@ -157,7 +157,7 @@ function moveSoftly(pane: Pane, root: SVGSVGElement, end: AbortSignal): void {
   let before: Layout | null = null;
   watch(end, () => {
     const now = pane.layout.value;
-    if (before !== null && now !== null && now !== before) {
+    if (before && now && now !== before) {
       root.classList.add("nf-moving");
       clearTimeout(timer);
       timer = setTimeout(() => root.classList.remove("nf-moving"), MOVE_MS);

@@ -19,7 +19,7 @@ export function hostTheme(document: Document): Theme | null {
   const { body, documentElement: root } = document;
   for (const element of [body, root]) {
     const kind = element.getAttribute("data-vscode-theme-kind") ?? "";
-    if (kind !== "") return /dark|high-contrast$/.test(kind) ? "dark" : "light";
+    if (kind) return /dark|high-contrast$/.test(kind) ? "dark" : "light";
     if (element.classList.contains("vscode-light") || element.classList.contains("vscode-high-contrast-light"))
       return "light";
     if (element.classList.contains("vscode-dark") || element.classList.contains("vscode-high-contrast")) return "dark";

@@ -31,23 +31,23 @@ function metaOf({ pane, condition }: ToolbarSource): Meta {
   switch (now) {
     case "busy": {
       const progress = total > 0 ? ` ${done} of ${total}` : "";
-      return pill((text === "" ? "working" : text) + progress, "ring");
+      return pill((text || "working") + progress, "ring");
     }
     case "waiting":
-      return pill(text === "" ? "kernel busy, waiting" : text, "wait");
+      return pill(text || "kernel busy, waiting", "wait");
     case "stale":
       return pill("last good picture", "warn");
     case "no-kernel":
       return pill(kernel ? "no answer from the kernel" : "saved picture · no kernel", "none");
     case "error": {
       const failure = graph.value?.failure;
-      if (problem.value !== "") return pill("message not understood", "cross");
-      if (error !== null || !failure) return pill("one request failed", "cross");
+      if (problem.value) return pill("message not understood", "cross");
+      if (error || !failure) return pill("one request failed", "cross");
       return pill(`forward raised in ${failure.op || failure.call || "the model"}`, "cross");
     }
     case "idle": {
       const model = graph.value?.model;
-      if (model === undefined) return plain("");
+      if (!model) return plain("");
       const time = model.forward_ms === null ? model.device : `${duration(model.forward_ms)} on ${model.device}`;
       return plain(`${count(model.parameters)} parameters · ${time}`);
     }
@@ -70,11 +70,11 @@ function state(source: ToolbarSource, end: AbortSignal): HTMLElement {
     name.textContent = source.pane.widget.graph.value?.model.name ?? "";
     const { text, pill, icon: sign } = metaOf(source);
     const picture = sign === null ? null : sign === "ring" ? ring() : icon(sign);
-    meta.replaceChildren(...(picture === null ? [] : [picture]), html("span", {}, text));
+    meta.replaceChildren(...(picture ? [picture] : []), html("span", text));
     meta.classList.toggle("nf-pill", pill);
     meta.title = text;
   });
-  return html("div.nf-state", {}, html("span.nf-dot", { "aria-hidden": "true" }), name, meta);
+  return html("div.nf-state", html("span.nf-dot", { "aria-hidden": "true" }), name, meta);
 }
 
 /** A value between − and +. */
@@ -94,16 +94,12 @@ function stepper(
   });
   const less = iconButton("minus", parts.less, () => press(false), end);
   const more = iconButton("plus", parts.more, () => press(true), end);
-  const title = parts.name === "" ? null : html("span.nf-title", {}, parts.name);
+  const title = parts.name && html("span.nf-title", parts.name);
   return html("div.nf-stepper", { role: "group", "aria-label": parts.name || "zoom" }, title, less, value, more);
 }
 
 function searchBox({ pane, focusStage }: ToolbarSource, end: AbortSignal): HTMLElement {
-  const button = html(
-    "button",
-    { type: "button", class: "nf-button", "aria-label": "Find a stage", title: "Find a stage" },
-    icon("search"),
-  );
+  const button = html("button.nf-button", { "aria-label": "Find a stage", title: "Find a stage" }, icon("search"));
   const input = html("input", {
     type: "search",
     class: "nf-find",
@@ -111,11 +107,11 @@ function searchBox({ pane, focusStage }: ToolbarSource, end: AbortSignal): HTMLE
     "aria-label": "Name or type of a stage",
   });
   const list = html("ul.nf-list");
-  const panel = html("div.nf-popover", {}, input, list);
+  const panel = html("div.nf-popover", input, list);
   const next = successive(end);
   const fill = (): void => {
     const graph = pane.widget.graph.peek();
-    const found = graph === null ? [] : search(graph, input.value);
+    const found = graph ? search(graph, input.value) : [];
     const entries = found.map((stage) => ({
       title: stage.label,
       text: [stage.type_name, stage.detail].filter(Boolean).join(" "),
@@ -124,12 +120,7 @@ function searchBox({ pane, focusStage }: ToolbarSource, end: AbortSignal): HTMLE
         focusStage(stage.id);
       },
     }));
-    fillList(
-      list,
-      entries.length > 0 ? entries : [{ title: "", text: "no stage of that name or type" }],
-      close,
-      next(),
-    );
+    fillList(list, entries.length ? entries : [{ title: "", text: "no stage of that name or type" }], close, next());
   };
   const { close } = popover(
     button,
@@ -150,14 +141,14 @@ function searchBox({ pane, focusStage }: ToolbarSource, end: AbortSignal): HTMLE
     },
     end,
   );
-  return html("div.nf-anchor", {}, button, panel);
+  return html("div.nf-anchor", button, panel);
 }
 
 /** "Save the picture" as SVG or PNG. */
 function saveMenu({ pane, picture }: ToolbarSource, end: AbortSignal): HTMLElement {
   const button = iconButton("save", "Save the picture", () => {}, end);
   const list = html("ul.nf-list");
-  const panel = html("div.nf-popover", {}, list);
+  const panel = html("div.nf-popover", list);
   const entry = (format: "svg" | "png", text: string) => ({
     title: format.toUpperCase(),
     text,
@@ -171,7 +162,7 @@ function saveMenu({ pane, picture }: ToolbarSource, end: AbortSignal): HTMLEleme
   const entries = [entry("svg", "lines and words stay sharp"), entry("png", "twice as fine as on screen")];
   const { close } = popover(button, panel, () => list.querySelector("button")?.focus(), end);
   fillList(list, entries, close, end);
-  return html("div.nf-anchor", {}, button, panel);
+  return html("div.nf-anchor", button, panel);
 }
 
 function progress({ pane, condition }: ToolbarSource, end: AbortSignal): HTMLElement {
@@ -225,12 +216,12 @@ export function createToolbar(source: ToolbarSource, end: AbortSignal): HTMLElem
   });
   const buttons = [
     iconButton("fit", "Fit (0 or double click)", () => fitAll(pane), end),
-    ...(fullScreen === null ? [] : [iconButton("full", "Full screen", fullScreen, end)]),
+    ...(fullScreen ? [iconButton("full", "Full screen", fullScreen, end)] : []),
     saveMenu(source, end),
     searchBox(source, end),
     inspector,
   ];
-  const controls = html("div.nf-controls", {}, deep, zoom, html("div.nf-buttons", {}, ...buttons));
+  const controls = html("div.nf-controls", deep, zoom, html("div.nf-buttons", ...buttons));
   const name = { class: "nf-toolbar", role: "toolbar", "aria-label": "Picture of the network" };
   return html("div", name, state(source, end), controls, progress(source, end));
 }

@@ -54,7 +54,7 @@ export function alarmText(stage: StageInfo, summary: Summary | undefined): strin
   if (!summary || !statistics || stage.kind === "input") return "";
   if (statistics.nan > 0) return "NaN";
   if (statistics.inf > 0) return "Inf";
-  if (summary.ranking !== null && summary.ranking.dead > 0) return String(summary.ranking.dead);
+  if (summary.ranking && summary.ranking.dead > 0) return String(summary.ranking.dead);
   if (summary.picture.kind === "vector" && statistics.count >= HISTOGRAM_FROM && statistics.zeros >= ZEROS_FROM)
     return zerosText(statistics.zeros);
   return "";
@@ -68,7 +68,7 @@ const typeText = (stage: StageInfo): string => [stage.type_name, stage.detail].f
 /** The shape of the first leaf, and how many more the stage gives out. Attention happens in it, and is not given out. */
 export function shapeOf(stage: StageInfo, summaries: readonly Summary[]): string {
   const shape = summaries[0]?.shape ?? stage.leaves[0]?.shape;
-  if (shape === undefined) return "";
+  if (!shape) return "";
   const axes = summaries[0]?.axes ?? [];
   // Before the axes are known the first one is taken for the batch.
   const sample =
@@ -82,19 +82,19 @@ export function shapeOf(stage: StageInfo, summaries: readonly Summary[]): string
 
 /** Text keeps its size on screen above 100 %: a group that is scaled back around its origin. */
 export const steady = (x: number, y: number, ...children: readonly Child[]): SVGGElement =>
-  svg("g", { transform: `translate(${x} ${y})` }, svg("g.nf-steady", {}, ...children));
+  svg("g", { transform: `translate(${x} ${y})` }, svg("g.nf-steady", ...children));
 
 function head(stage: StageInfo, summary: Summary | undefined, style: CardStyle): Child[] {
   const { measure } = style;
   const room = style.card.width * Math.max(1, style.k) - 2 * INSET;
   const alarm = alarmText(stage, summary);
-  const alarmWidth = alarm === "" ? 0 : measure(alarm, "code", 10);
-  const taken = alarm === "" ? 0 : alarmWidth + 16;
+  const alarmWidth = alarm ? measure(alarm, "code", 10) : 0;
+  const taken = alarm ? alarmWidth + 16 : 0;
   const expander = stage.expandable ? 16 : 0;
   const name = fitText(stage.label, room - expander, (text) => measure(text, "code", 11, 600));
   const type = fitText(typeText(stage), room - taken, (text) => measure(text, "ui", 10));
   const corner: Child[] = [];
-  if (alarm !== "") corner.push(warning(-INSET, 27, alarm, alarmWidth));
+  if (alarm) corner.push(warning(-INSET, 27, alarm, alarmWidth));
   if (stage.expandable) corner.push(expandButton(stage, style));
   return [
     steady(0, 0, label(INSET, 15, name, { class: "nf-name" }), label(INSET, 27, type, { class: "nf-type" })),
@@ -106,8 +106,8 @@ function expandButton(stage: StageInfo, { live }: CardStyle): SVGGElement {
   return svg(
     "g.nf-expand",
     { "data-expand": stage.id, "aria-disabled": !live && "true" },
-    svg("title", {}, live ? `Show what is inside ${stage.label} (key e)` : needKernel("Other depths")),
-    svg("rect", { x: -22, y: 3, width: 18, height: 18, class: "nf-hit" }),
+    svg("title", live ? `Show what is inside ${stage.label} (key e)` : needKernel("Other depths")),
+    svg("rect.nf-hit", { x: -22, y: 3, width: 18, height: 18 }),
     svg("path", { d: "M-16.5 11.5h7M-13 8v7" }),
   );
 }
@@ -125,14 +125,14 @@ function foot(stage: StageInfo, summaries: readonly Summary[], style: CardStyle)
   if (size === "compact") return [steady(0, card.height, ...left)];
   const { statistics, histogram: bins } = summary ?? { statistics: null, histogram: null };
   const parts: Child[] = [];
-  if (statistics !== null && statistics.count > 0) {
+  if (statistics && statistics.count > 0) {
     left.push(label(INSET, -4, brief(statistics.min), { class: "nf-range" }));
     const right = label(-INSET, -4, brief(statistics.max), { class: "nf-range", "text-anchor": "end" });
     parts.push(steady(card.width, card.height, right));
   }
-  if (bins !== null && statistics !== null && statistics.count >= HISTOGRAM_FROM) {
+  if (bins && statistics && statistics.count >= HISTOGRAM_FROM) {
     const drawn = histogram(bins, INSET, -28, card.width - 2 * INSET, 12);
-    const flat = svg("g.nf-steady-height", {}, drawn);
+    const flat = svg("g.nf-steady-height", drawn);
     parts.push(svg("g", { transform: `translate(0 ${card.height})` }, flat));
   }
   return [steady(0, card.height, ...left), ...parts];
@@ -156,11 +156,11 @@ export function placeholder(stage: StageInfo, box: Box, style: CardStyle): SVGGE
   const middle = `translate(${side / 2} ${box.height / 2})`;
   if (stage.status === "raised") return svg("path.nf-mark", { d: "M-8 -8l16 16M8 -8l-16 16", transform: middle });
   const lines = hatch(square.x, square.y, side, side, style.waiting !== "now");
-  if (stage.status === "not-run") return svg("g", {}, lines, sentence("not called", square, style.measure));
-  if (style.waiting !== "now") return svg("g", {}, lines);
+  if (stage.status === "not-run") return svg("g", lines, sentence("not called", square, style.measure));
+  if (style.waiting !== "now") return svg("g", lines);
   // The turning is a transform of its own, so the place is the parent's.
   const ring = svg("g", { transform: middle }, svg("circle.nf-ring", { r: 9, pathLength: 100 }));
-  return svg("g.nf-now", {}, lines, ring);
+  return svg("g.nf-now", lines, ring);
 }
 
 export interface CardParts {

@@ -21,11 +21,11 @@ function miniBars(values: readonly (number | null)[]): SVGGElement {
     const width = Math.max(1, (Math.abs(value ?? 0) / most) * (SIDE - 6));
     return svg("rect.nf-bar", { x: 3 - HALF, y: 4 - HALF + i * 4, width: width.toFixed(2), height: 2.5 });
   });
-  return svg("g.nf-class nf-best", {}, ...bars);
+  return svg("g.nf-class nf-best", ...bars);
 }
 
 function farTile(summary: Summary | undefined, style: PictureStyle): SVGElement | null {
-  if (summary === undefined) return null;
+  if (!summary) return null;
   if (summary.picture.kind === "classes") return miniBars(summary.picture.entries.map((entry) => entry.value));
   return drawTile(summary, SQUARE, style);
 }
@@ -43,7 +43,7 @@ export function drawFar(
   const middle = steady(
     width / 2,
     port.y - y,
-    svg("rect", { ...SQUARE, class: "nf-paper" }),
+    svg("rect.nf-paper", { ...SQUARE }),
     farTile(summaries[0], style) ?? hatch(SQUARE.x, SQUARE.y, SIDE, SIDE, true),
     svg("rect.nf-frame nf-far", { x: -HALF - 0.5, y: -HALF - 0.5, width: SIDE + 1, height: SIDE + 1 }),
     label(0, -HALF - 6, short(stage.label), { class: "nf-name", "text-anchor": "middle" }),

@@ -47,7 +47,6 @@ export function hatch(x: number, y: number, width: number, height: number, dashe
   }
   return svg(
     "g.nf-hatch",
-    {},
     svg("path", { d }),
     svg("rect", { x, y, width, height, class: dashed ? "nf-dashed" : "nf-frame" }),
   );
@@ -60,7 +59,7 @@ export function sentence(text: string, box: DOMRectInit & { width: number; heigh
   const top = (box.y ?? 0) + (box.height - lines.length * LINE) / 2 + 10;
   const middle = (box.x ?? 0) + box.width / 2;
   const attributes = { class: "nf-small nf-halo", "text-anchor": "middle" };
-  return svg("g", {}, ...lines.map((line, i) => label(middle, top + i * LINE, line, attributes)));
+  return svg("g", ...lines.map((line, i) => label(middle, top + i * LINE, line, attributes)));
 }
 
 /** Best classes as bars, best first. Probabilities against 1, other scores against the largest. */
@@ -80,20 +79,18 @@ export function classBars(
     const y = top + i * ROW;
     const number = value === null ? "–" : likely ? probability(value) : brief(value);
     const room = width - measure(number, "code", 10) - 6;
-    const shown = fitText(name === "" ? `class ${index}` : name, room, (t) =>
-      measure(t, "ui", 10, i === 0 ? 600 : 400),
-    );
+    const shown = fitText(name || `class ${index}`, room, (t) => measure(t, "ui", 10, i === 0 ? 600 : 400));
     const bar = Math.max(1, (width * Math.abs(value ?? 0)) / full);
     return svg(
       "g",
       { class: i === 0 ? "nf-class nf-best" : "nf-class" },
       label(0, y + 9, shown, { class: "nf-small" }),
       label(width, y + 9, number, { class: "nf-small nf-mono", "text-anchor": "end" }),
-      svg("rect", { x: 0, y: y + 11.5, width, height: 2.5, class: "nf-track" }),
-      svg("rect", { x: 0, y: y + 11.5, width: at(bar), height: 2.5, class: "nf-bar" }),
+      svg("rect.nf-track", { x: 0, y: y + 11.5, width, height: 2.5 }),
+      svg("rect.nf-bar", { x: 0, y: y + 11.5, width: at(bar), height: 2.5 }),
     );
   });
-  return svg("g", {}, ...drawn);
+  return svg("g", ...drawn);
 }
 
 const probability = (value: number): string =>
@@ -115,7 +112,6 @@ export function vectorBars(values: ArrayLike<number>, width: number, height: num
   }
   return svg(
     "g",
-    {},
     svg("path.nf-cool", { d: paths.cool }),
     svg("path.nf-warm", { d: paths.warm }),
     svg("path.nf-axis", { d: `M0 ${at(zero + 0.5)}h${at(width)}` }),
@@ -141,7 +137,7 @@ export function oneHot(values: readonly number[], width: number, height: number)
       label(middle, top + 2 * step + 14, String(value), words),
     ];
   });
-  return svg("g", {}, ...cells);
+  return svg("g", ...cells);
 }
 
 /** Words in two columns with their positions. */
@@ -160,7 +156,7 @@ export function wordColumns(words: readonly string[], width: number, height: num
       label(left + 15, y, cut ? `… ${words.length}` : short(word, column - 16, "code"), { class: "nf-small nf-mono" }),
     ];
   });
-  return svg("g", {}, ...drawn);
+  return svg("g", ...drawn);
 }
 
 /** Triangle and a count, right edge at `x`, baseline at `y`: dead channels, or how much is exactly zero. */
@@ -168,7 +164,6 @@ export function warning(x: number, y: number, text: string, width: number): SVGG
   const left = x - width - 11;
   return svg(
     "g.nf-warning",
-    {},
     svg("path", { d: `M${at(left)} ${y}l4.5 -8l4.5 8z` }),
     label(left + 11.5, y, text, { class: "nf-small nf-mono" }),
   );

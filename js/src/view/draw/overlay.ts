@@ -49,9 +49,9 @@ function maskBitmap(mask: Mask, photo: Photo | null, paper: Rgb): Bitmap {
   for (let i = 0; i < width * height; i++) {
     const [v, u] = [(Math.floor(i / width) + 0.5) / height, ((i % width) + 0.5) / width];
     const entry = classAt(mask, v, u);
-    const under = photo === null ? paper : photoAt(photo, v, u);
-    const colour = entry === undefined || entry.index === mask.background ? under : colours.get(entry)!;
-    const cover = photo === null ? 1 : COVER;
+    const under = photo ? photoAt(photo, v, u) : paper;
+    const colour = !entry || entry.index === mask.background ? under : colours.get(entry)!;
+    const cover = photo ? COVER : 1;
     for (let k = 0; k < 3; k++) rgba[i * 4 + k] = cover * colour[k]! + (1 - cover) * under[k]!;
   }
   return { width, height, rgba };
@@ -71,7 +71,7 @@ export function overlayImage(picture: Overlay, style: Omit<OverlayStyle, "box">)
     picture.kind === "mask"
       ? maskBitmap(picture, photo, paper)
       : photo && photoBitmap(photo, { width: photo.columns, height: photo.rows, ratio: 1 });
-  if (bitmap === null) return null;
+  if (!bitmap) return null;
   const url = bitmapUrl(bitmap);
   urls.set(picture, { photo, theme, url });
   return { url, exact: false, smooth: false };
@@ -87,7 +87,7 @@ function linesOf(picture: Overlay): readonly (readonly [Rgb | null, string, stri
     ]);
   return picture.entries.map(({ name, score }, i) => [
     classColour(i),
-    name === "" ? `box ${i}` : name,
+    name || `box ${i}`,
     score === null ? "" : percent(score),
   ]);
 }
@@ -133,8 +133,7 @@ export function drawOverlay(picture: Overlay, style: OverlayStyle): Drawing {
   const slot: Slot = { channel: null, slice: null, full: picture.size, skip: 0, part: "", plane: null };
   const element = svg(
     "g",
-    {},
-    ...(image === null ? [] : [style.images.show("over", cell, image)]),
+    ...(image ? [style.images.show("over", cell, image)] : []),
     frame(cell),
     ...rectangles(picture, cell),
     ...legend(picture, below, style),

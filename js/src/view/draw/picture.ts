@@ -19,16 +19,16 @@ function drawMaps(summary: Summary, style: PictureStyle): Drawing {
   const { full, channels } = mapsOf(summary);
   const layout = plan.mosaic({ channels, rows: full[0], columns: full[1] }, style.card, style.level, style.box);
   const slots = mapSlots(summary, style.order, layout.cells.length + layout.sheets.length);
-  const front = layout.cells.flatMap((cell, i) => (slots[i] === undefined ? [] : [placedAt(slots[i], cell)]));
+  const front = layout.cells.flatMap((cell, i) => (slots[i] ? [placedAt(slots[i], cell)] : []));
   const behind = slots.slice(front.length).filter((slot) => style.planeFor(slot) !== null);
   const children: Child[] = layout.sheets.flatMap((cell, i) => {
     // The sheet next to the front is the next in rank.
     const slot = behind[(layout.sheets.length - 1 - i) % Math.max(1, behind.length)];
-    return slot === undefined ? [] : [tile(`sheet ${i}`, slot, cell, style), frame(cell, 0.5)];
+    return slot ? [tile(`sheet ${i}`, slot, cell, style), frame(cell, 0.5)] : [];
   });
   children.push(svg("rect.nf-paper", { ...rectOf(layout) }));
   children.push(...front.map((placed, i) => tile(`map ${i}`, placed.slot, placed, style)), frame(layout));
-  return { element: svg("g", {}, ...children), placed: front };
+  return { element: svg("g", ...children), placed: front };
 }
 
 const rectOf = ({ x, y, width, height }: plan.Cell) => ({ x, y, width, height });
@@ -49,23 +49,23 @@ function drawPhoto(summary: Summary, picture: PhotoPicture, style: PictureStyle)
   const cell = plan.single(picture.rows, picture.columns, photoSide(style), style.box);
   const image = style.images.show("photo", cell, photoImage(summary, picture, cell, style));
   const slot: Slot = { channel: null, slice: null, full: picture.size, skip: 0, part: "", plane: null };
-  return { element: svg("g", {}, image, frame(cell)), placed: [placedAt(slot, cell)] };
+  return { element: svg("g", image, frame(cell)), placed: [placedAt(slot, cell)] };
 }
 
 const photoSide = (style: PictureStyle): number =>
   style.level === "near" ? Number.POSITIVE_INFINITY : plan.PHOTO_SIZE[style.card];
 
 function drawTokens(summary: Summary, picture: Extract<Picture, { kind: "tokens" }>, style: PictureStyle): Drawing {
-  if (picture.maps !== null && picture.grid !== null) return drawMaps(summary, style);
+  if (picture.maps && picture.grid) return drawMaps(summary, style);
   const [tokens, features] = picture.size;
   const { width, height } = style.box;
-  if (picture.labels.length > 0 && features <= 1)
+  if (picture.labels.length && features <= 1)
     return { element: wordColumns(picture.labels, width, height, style.measure), placed: [] };
   const slot = wholeSlot(picture);
   // One row per token, but no row higher than a line of text.
   const high = Math.min(height - 8, tokens * 14);
   const cell = { x: 0, y: (height - high) / 2, width, height: high };
-  return { element: svg("g", {}, tile("tokens", slot, cell, style), frame(cell)), placed: [placedAt(slot, cell)] };
+  return { element: svg("g", tile("tokens", slot, cell, style), frame(cell)), placed: [placedAt(slot, cell)] };
 }
 
 function drawVolume(picture: Extract<Picture, { kind: "volume" }>, style: PictureStyle): Drawing {
@@ -76,14 +76,14 @@ function drawVolume(picture: Extract<Picture, { kind: "volume" }>, style: Pictur
   );
   const placed = slots.map((slot, i) => placedAt(slot, cells[i]!));
   const children = placed.flatMap((each, i) => [tile(`slice ${i}`, each.slot, each, style), frame(each)]);
-  return { element: svg("g", {}, ...children), placed };
+  return { element: svg("g", ...children), placed };
 }
 
 function drawWords(text: string, style: PictureStyle): Drawing {
   const side = Math.min(style.box.width, style.box.height - 8);
   const box = { x: 0, y: (style.box.height - side) / 2, width: side, height: side };
   const words = sentence(text, box, style.measure);
-  return { element: svg("g", {}, hatch(box.x, box.y, side, side, true), words), placed: [] };
+  return { element: svg("g", hatch(box.x, box.y, side, side, true), words), placed: [] };
 }
 
 /** One tile that stands for the whole activation, or null where none can. */
@@ -101,7 +101,7 @@ export function drawTile(summary: Summary, cell: plan.Cell, style: PictureStyle)
   }
   const slots = picture.kind === "volume" ? volumeSlots(picture) : mapSlots(summary, style.order, 1);
   const slot = slots[0] ?? (picture.kind === "tokens" ? wholeSlot(picture) : undefined);
-  return slot === undefined ? null : tile("far", slot, cell, style);
+  return slot ? tile("far", slot, cell, style) : null;
 }
 
 export function drawPicture(summary: Summary, style: PictureStyle): Drawing {
@@ -123,7 +123,7 @@ export function drawPicture(summary: Summary, style: PictureStyle): Drawing {
       const fits = (text: string): boolean => style.measure(text, "code", 20, 600) <= width;
       const text = spellings.find(fits) ?? brief(picture.value);
       const number = label(0, height / 2 + 7, text, { class: "nf-scalar", "data-exact": true });
-      return { element: svg("g", {}, number), placed: [] };
+      return { element: svg("g", number), placed: [] };
     }
     case "classes":
       return { element: classBars(picture, plan.CLASS_ROWS[style.card], width, height, style.measure), placed: [] };

@@ -52,7 +52,7 @@ const memo = new WeakMap<Plane, PhotoPixels | null>();
 /** The photo from the exact values of its channels (one, or red, green and blue); null where they do not explain it. */
 export function sharpPhoto(photo: Photo, channels: readonly Plane[]): PhotoPixels | null {
   const first = channels[0];
-  if (first === undefined) return null;
+  if (!first) return null;
   const before = memo.get(first);
   if (before !== undefined) return before;
   const made = makePhoto(photo, channels);
@@ -66,7 +66,7 @@ function makePhoto(photo: Photo, channels: readonly Plane[]): PhotoPixels | null
   for (let k = 0; k < 3; k++) {
     const plane = channels[Math.min(k, channels.length - 1)]!;
     const line = lineOf(photo, plane, k);
-    if (line === null) return null;
+    if (!line) return null;
     for (let i = 0; i < rows * columns; i++) codes[i * 3 + k] = line.slope * valueAt(plane, 0, i) + line.offset;
   }
   return { rows, columns, codes: new DataView(codes.buffer) };

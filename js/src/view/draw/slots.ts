@@ -24,7 +24,7 @@ const memo = new WeakMap<Picture, readonly Plane[]>();
 /** Planes of a picture from its codes; made once, so that they can be told apart by identity. */
 function planesOf(picture: Picture): readonly Plane[] {
   const before = memo.get(picture);
-  if (before !== undefined) return before;
+  if (before) return before;
   const planes = makePlanes(picture);
   memo.set(picture, planes);
   return planes;
@@ -37,7 +37,7 @@ function makePlanes(picture: Picture): readonly Plane[] {
     case "vector":
       return [planeOfCodes(picture, 1, picture.length)];
     case "tokens": {
-      const maps = picture.maps === null ? [] : mapPlanes({ ...picture, ...picture.maps, kind: "maps" });
+      const maps = picture.maps ? mapPlanes({ ...picture, ...picture.maps, kind: "maps" }) : [];
       return [planeOfCodes(picture, picture.rows, picture.columns), ...maps];
     }
     case "volume": {
@@ -71,7 +71,7 @@ export function channelCount(summary: Summary): number {
 /** How many maps a picture can show, and their full size. */
 export function mapsOf({ picture, ...rest }: Summary): { full: readonly [number, number]; channels: number } {
   if (picture.kind === "maps") return { full: picture.size, channels: channelCount({ picture, ...rest }) };
-  if (picture.kind === "tokens" && picture.maps !== null && picture.grid !== null)
+  if (picture.kind === "tokens" && picture.maps && picture.grid)
     return { full: picture.grid, channels: picture.maps.channels.length };
   return { full: [1, 1], channels: 0 };
 }
@@ -87,7 +87,7 @@ export function channelOrder(
   const wanted = Math.min(count, total);
   if (order === "index") return Array.from({ length: wanted }, (_, i) => i);
   const seen = new Set(channels.slice(0, wanted));
-  if (seen.size < wanted && summary.ranking !== null)
+  if (seen.size < wanted && summary.ranking)
     for (const channel of int32sOf(summary.ranking.order)) if (seen.size < wanted) seen.add(channel);
   for (let i = 0; seen.size < wanted && i < total; i++) seen.add(i);
   return [...seen];
@@ -108,7 +108,7 @@ export function mapSlots(summary: Summary, order: Options["channel_order"], coun
       plane: planes[picture.channels.indexOf(channel)] ?? null,
     }));
   }
-  if (picture.kind !== "tokens" || picture.maps === null || picture.grid === null) return [];
+  if (picture.kind !== "tokens" || !picture.maps || !picture.grid) return [];
   const planes = planesOf(picture).slice(1);
   const { maps, grid, special } = picture;
   return maps.channels.slice(0, count).map((channel, i) => ({

@@ -7,7 +7,7 @@ import type { Cell } from "./plan";
 /** Null before two frames were seen. Reads the state. */
 export function sparkline(widget: WidgetState, stage: string, cell: Cell): SVGGElement | null {
   const means = widget.history.value.get(stage);
-  if (means === undefined || means.size < 2) return null;
+  if (!means || means.size < 2) return null;
   const { x, y, width, height } = cell;
   const seen = [...means].sort(([a], [b]) => a - b);
   const values = [...means.values()];
@@ -24,7 +24,7 @@ export function sparkline(widget: WidgetState, stage: string, cell: Cell): SVGGE
   return svg(
     "g.nf-spark",
     { "data-last": last },
-    svg("title", {}, words),
+    svg("title", words),
     svg("rect.nf-hit", { x, y: y - 2, width, height: height + 4 }),
     svg("path", { d: `M${[...points.values()].join("L")}` }),
     here !== undefined && svg("path.nf-spark-here", { d: `M${place(shown, here)}h0` }),
@@ -35,7 +35,7 @@ export function sparkline(widget: WidgetState, stage: string, cell: Cell): SVGGE
 export function sparkFrame(target: Element, clientX: number): number | null {
   const spark = target.closest(".nf-spark");
   const box = spark?.querySelector("rect")?.getBoundingClientRect();
-  if (spark == null || box === undefined) return null;
+  if (!spark || !box) return null;
   const part = Math.max(0, Math.min(1, (clientX - box.left) / (box.width || 1)));
   return Math.round(part * Number(spark.getAttribute("data-last")));
 }

@@ -22,7 +22,7 @@ export function createMeasure(root: HTMLElement, epoch: ReadonlySignal<number>):
       families = null;
       known.clear();
     }
-    if (context === null || !root.isConnected) return text.length * px * USUAL_WIDTH[face];
+    if (!context || !root.isConnected) return text.length * px * USUAL_WIDTH[face];
     families ??= familiesOf(root);
     const font = `${weight} ${px}px ${families[face]}`;
     const key = `${font}|${text}`;
@@ -65,8 +65,8 @@ export function wrapText(text: string, width: number, lines: number, measure: (t
   let line = "";
   const words = text.split(/\s+/).filter(Boolean);
   for (const [i, word] of words.entries()) {
-    const longer = line === "" ? word : `${line} ${word}`;
-    if (measure(longer) <= width || line === "") line = longer;
+    const longer = line ? `${line} ${word}` : word;
+    if (measure(longer) <= width || !line) line = longer;
     else if (out.length + 1 < lines) {
       out.push(line);
       line = word;

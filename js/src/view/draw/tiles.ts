@@ -74,7 +74,7 @@ export const frame = ({ x, y, width, height }: Cell, inset = -0.5): SVGRectEleme
 
 export function tile(name: string, slot: Slot, cell: Cell, style: PictureStyle): SVGElement {
   const plane = style.planeFor(slot);
-  if (plane === null) return hatch(cell.x, cell.y, cell.width, cell.height, true);
+  if (!plane) return hatch(cell.x, cell.y, cell.width, cell.height, true);
   return style.images.show(name, cell, imageOf(plane, cell, style));
 }
 

@@ -38,14 +38,14 @@ export function drawVector(picture: Extract<Picture, { kind: "vector" }>, style:
     const width = Math.min(14 * length, style.box.width);
     const bars = vectorBars(values, style.box.width, height);
     const moved = svg("g", { transform: `translate(0 ${y})`, "data-exact": plane.exact }, bars);
-    return { element: svg("g", {}, moved), placed: [placedAt(slot, { x: 0, y, width, height })] };
+    return { element: svg("g", moved), placed: [placedAt(slot, { x: 0, y, width, height })] };
   }
   const near = style.level === "near";
   const room = near ? style.box : plan.BARCODE_SIZE[style.card];
   const [rows, columns] = plan.fold(length, room);
   const cell = plan.single(rows, columns, Math.max(room.width, room.height), near ? style.box : limit(room, style.box));
   const image = style.images.show("vector", cell, imageOf(foldedOnce(plane, rows, columns), cell, style));
-  return { element: svg("g", {}, image, frame(cell)), placed: [{ ...cell, slot, folded: columns }] };
+  return { element: svg("g", image, frame(cell)), placed: [{ ...cell, slot, folded: columns }] };
 }
 
 /** As wide as `room`, as high as the box, so that single() keeps the wanted width but centres in the whole box. */

@@ -51,9 +51,9 @@ export function arcs(source: ArcsSource, end: AbortSignal): HTMLElement | null {
   if (count > MOST_KEYS) return null;
   const figure = svg("svg", { width: WIDTH, height: TOP, viewBox: `0 0 ${WIDTH} ${TOP}`, "aria-hidden": "true" });
   const buttons = Array.from({ length: count }, (_, key) =>
-    html("button", { type: "button", "data-key": key }, html("span"), html("small")),
+    html("button", { "data-key": key }, html("span"), html("small")),
   );
-  const keys = html("div.nf-i-keys", {}, ...buttons);
+  const keys = html("div.nf-i-keys", ...buttons);
   const heading = html("p.nf-i-from");
   watch(end, () => {
     const { row, column } = spot.value;
@@ -64,8 +64,8 @@ export function arcs(source: ArcsSource, end: AbortSignal): HTMLElement | null {
       ),
     );
     const name = labels.value[row];
-    const from = html("b", {}, name === undefined ? `from query ${row}` : `from “${name}” at ${row}`);
-    heading.replaceChildren(from, html("span.nf-i-muted", {}, "line width = weight"));
+    const from = html("b", name === undefined ? `from query ${row}` : `from “${name}” at ${row}`);
+    heading.replaceChildren(from, html("span.nf-i-muted", "line width = weight"));
     for (const [key, button] of buttons.entries()) {
       const text = labels.value[key] ?? String(key);
       const weight = weightText(weights[key]);
@@ -84,5 +84,5 @@ export function arcs(source: ArcsSource, end: AbortSignal): HTMLElement | null {
     },
     end,
   );
-  return html("div.nf-i-arcs", {}, heading, figure, keys);
+  return html("div.nf-i-arcs", heading, figure, keys);
 }

@@ -27,7 +27,7 @@ function weightFacts(reading: Reading, spot: Spot, labels: readonly string[]): F
   const named = (index: number): string =>
     labels[index] === undefined ? String(index) : `${index} “${labels[index]}”`;
   const row = reading.row.value;
-  const bits = row === null ? "–" : `${reading.exact.value ? "" : "≈ "}${brief(entropy(row))} bit`;
+  const bits = row ? `${reading.exact.value ? "" : "≈ "}${brief(entropy(row))} bit` : "–";
   return [
     ["query", named(spot.row)],
     ["key", named(spot.column)],

@@ -40,8 +40,8 @@ export function classList(classes: ReadonlySignal<Classes>, spot: Signal<Spot>, 
       fill.style.width = `${(barShare(value, classes.value.entries) * 100).toFixed(2)}%`;
       const label = html("span.nf-i-class-name", { title: name }, name || `class ${index}`);
       const bar = html("span.nf-i-class-bar", { "aria-hidden": "true" }, fill);
-      const parts = [html("small.nf-i-class-index", {}, String(index)), label, html("b", {}, classValue(value)), bar];
-      return html("li", {}, html("button", { type: "button", "data-index": index }, ...parts));
+      const parts = [html("small.nf-i-class-index", String(index)), label, html("b", classValue(value)), bar];
+      return html("li", html("button", { "data-index": index }, ...parts));
     });
   const list = remade(html("ol.nf-i-classes"), make, end);
   watch(end, () => {

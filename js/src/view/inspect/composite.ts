@@ -32,11 +32,10 @@ export function composite(leaf: Leaf, size: readonly [number, number], end: Abor
   const canvas = html("canvas", { role: "img", "aria-label": "Principal components of the channels" });
   const heading = html(
     "h4.nf-i-heading",
-    {},
-    html("b", {}, "Components"),
-    html("span", {}, "the first three, as red, green and blue"),
+    html("b", "Components"),
+    html("span", "the first three, as red, green and blue"),
   );
-  const whole = html("section.nf-i-section nf-i-composite", {}, heading, canvas);
+  const whole = html("section.nf-i-section nf-i-composite", heading, canvas);
   const claim = context.interest.claim(end);
   const [width, height] = boxOf(size, SIDE);
   let first: readonly Range[] | null = null;
@@ -51,7 +50,7 @@ export function composite(leaf: Leaf, size: readonly [number, number], end: Abor
       const ranges = context.widget.options.value.hold_colours ? first : own;
       putBitmap(canvas, bitmapOf(slices, ranges), width, height);
     }
-    whole.hidden = canvas.style.width === "";
+    whole.hidden = !canvas.style.width;
   });
   return whole;
 }

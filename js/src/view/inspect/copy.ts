@@ -33,7 +33,7 @@ export function copyLine(text: ReadonlySignal<string>, end: AbortSignal): HTMLEl
     text.value;
     said.replaceChildren();
   });
-  return html("div.nf-i-copy", {}, line, said, button);
+  return html("div.nf-i-copy", line, said, button);
 }
 
 function select(element: HTMLElement): void {

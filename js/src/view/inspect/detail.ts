@@ -39,8 +39,8 @@ export const closely = (leaf: Leaf, size: readonly [number, number], part: Part)
 export function known({ context }: Leaf, wanted: TileRequest, size: readonly [number, number]): Slice | null {
   const { interest } = context;
   // A tile of the whole is no stand-in for a region of it.
-  const tile = wanted.region === null ? interest.nearest(wanted) : interest.get(wanted.key);
-  return tile === null || tile.error !== "" ? null : tileSlice(tile, size);
+  const tile = wanted.region ? interest.get(wanted.key) : interest.nearest(wanted);
+  return !tile || tile.error ? null : tileSlice(tile, size);
 }
 
 /** Why a tile cannot come, in words; "" where nothing is wrong. */
@@ -62,7 +62,7 @@ export function codedOverview(
     case "volume": {
       let offset = 0;
       for (const plane of picture.planes) {
-        if (picture.channel === item && cut !== null && plane.axis === cut[0] && plane.index === cut[1])
+        if (picture.channel === item && cut && plane.axis === cut[0] && plane.index === cut[1])
           return codedSlice(picture, { ...plane, offset }, cutSize(picture.size, plane.axis));
         offset += plane.rows * plane.columns;
       }
@@ -81,7 +81,7 @@ export function codedOverview(
 
 /** The coded map of one feature of tokens over the patch grid. */
 export function codedFeature({ picture }: Summary, feature: number): Slice | null {
-  if (picture.kind !== "tokens" || picture.maps === null || picture.grid === null) return null;
+  if (picture.kind !== "tokens" || !picture.maps || !picture.grid) return null;
   const { channels, rows, columns } = picture.maps;
   const at = channels.indexOf(feature);
   return at < 0 ? null : codedSlice(picture.maps, { rows, columns, offset: at * rows * columns }, picture.grid);
@@ -94,7 +94,7 @@ export const cutSize = (size: readonly number[], axis: number): readonly [number
 /** The scale that a slice of the leaf is painted in. */
 export function scaleOf({ context, summary }: Leaf, slice: Slice | null): Scale {
   return leafScale(context.widget, summary.value, () => {
-    if (slice === null) return null;
+    if (!slice) return null;
     const { min, max } = momentsOf(slice.values);
     return Number.isNaN(min) ? null : { low: min, high: max };
   });

@@ -26,8 +26,8 @@ const EVIDENCE: Readonly<Record<EdgeInfo["evidence"], string>> = {
 
 /** The ops in the order in which they ran; a bare connection says so. */
 function opList({ via }: EdgeInfo): HTMLElement {
-  if (via.length === 0) return html("p.nf-i-muted", {}, "no op between them: the target takes what the source gives");
-  const items = via.map((op) => html("li", {}, html("code", {}, opText(op))));
+  if (!via.length) return html("p.nf-i-muted", "no op between them: the target takes what the source gives");
+  const items = via.map((op) => html("li", html("code", opText(op))));
   return html("ol.nf-i-ops", { "aria-label": "Ops along the edge" }, ...items);
 }
 
@@ -49,8 +49,8 @@ function channels(context: ViewContext, { edge, source }: EdgeSubject, end: Abor
     key.value;
     return untracked(() => {
       const first = summary.value;
-      const lens = first === null ? null : lensOf(first, rule.value);
-      if (first === null || lens?.form !== "maps" || lens.count < 2) return [];
+      const lens = first ? lensOf(first, rule.value) : null;
+      if (!first || lens?.form !== "maps" || lens.count < 2) return [];
       const leaf: Leaf = {
         context,
         stage: source.id,
@@ -62,9 +62,8 @@ function channels(context: ViewContext, { edge, source }: EdgeSubject, end: Abor
       return [
         html(
           "h4.nf-i-heading",
-          {},
-          html("b", {}, "What crosses"),
-          html("span", {}, `${lens.count} ${lens.item}s of ${source.label}`),
+          html("b", "What crosses"),
+          html("span", `${lens.count} ${lens.item}s of ${source.label}`),
         ),
         channelGrid(leaf, lens, pick, scope),
       ];
@@ -95,21 +94,19 @@ function channelGrid(leaf: Leaf, lens: MapsLens, pick: (item: number) => void, e
 
 export function edgeView(context: ViewContext, graph: Graph, subject: EdgeSubject, end: AbortSignal): Child[] {
   const { edge, source, target } = subject;
-  const shape = edge.shape === null ? "unknown" : sampleShape(edge.shape);
+  const shape = edge.shape ? sampleShape(edge.shape) : "unknown";
   const notes = graph.notes.filter((note) => note.stage === edge.id);
-  const whole = edge.shape === null ? "" : shapeText(edge.shape);
+  const whole = edge.shape ? shapeText(edge.shape) : "";
   return [
     html(
       "header.nf-i-head",
-      {},
-      html("h3.nf-i-name", {}, `${source.label} → ${target.label}`),
+      html("h3.nf-i-name", `${source.label} → ${target.label}`),
       html("span.nf-i-kind", { "data-kind": edge.kind }, edge.kind),
       html("span.nf-i-space"),
-      html("code.nf-i-shape", {}, edge.shape === null ? "" : shape),
+      html("code.nf-i-shape", edge.shape ? shape : ""),
     ),
     html(
       "div.nf-i-route",
-      {},
       stageButton(context, source.id, source.label, end),
       edgeSample(edge, 96),
       stageButton(context, target.id, target.label, end),
@@ -118,8 +115,8 @@ export function edgeView(context: ViewContext, graph: Graph, subject: EdgeSubjec
       ["kind", `${edge.kind}: ${KINDS[edge.kind]}`],
       ["evidence", `${edge.evidence}: ${EVIDENCE[edge.evidence]}`],
       ["ops", opList(edge)],
-      ["shape", whole === "" ? "unknown" : html("code", {}, whole)],
-      ["dtype", html("code", {}, edge.dtype === "" ? "unknown" : edge.dtype)],
+      ["shape", whole ? html("code", whole) : "unknown"],
+      ["dtype", html("code", edge.dtype || "unknown")],
     ]),
     noteList(notes),
     channels(context, subject, end),

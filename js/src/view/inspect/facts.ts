@@ -27,7 +27,7 @@ const valueText = (value: number | null, exact: boolean): string =>
 
 /** What a value that is not exact waits for; "" for one that is. */
 function waitingText({ context, exact, failure }: FactsSource): string {
-  if (failure.value !== "") return failure.value;
+  if (failure.value) return failure.value;
   if (exact.value) return "";
   switch (conditionOf(context)) {
     case "no-kernel":
@@ -67,5 +67,5 @@ export function facts(source: FactsSource, end: AbortSignal): HTMLElement {
     ),
   );
   watch(end, () => setAttributes(waiting, { "data-failed": source.failure.value !== "" }));
-  return html("div.nf-i-facts", {}, html("span.nf-i-muted", {}, "value"), number, swatch, list, waiting);
+  return html("div.nf-i-facts", html("span.nf-i-muted", "value"), number, swatch, list, waiting);
 }

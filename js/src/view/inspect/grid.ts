@@ -75,19 +75,19 @@ function tile(item: number, source: GridSource, prefix: string, life: AbortSigna
   const { context } = source;
   const [width, height] = boxOf(source.size, TILE, 6);
   const canvas = html("canvas", { "aria-hidden": "true" });
-  const frame = html("span.nf-i-tile", {}, canvas);
+  const frame = html("span.nf-i-tile", canvas);
   const name = `${source.item} ${item}`;
   const option = html(
     "div.nf-i-cell",
     { role: "option", id: `${prefix}-${item}`, "data-item": item, title: name, "aria-label": name },
     frame,
-    html("span.nf-i-number", {}, String(item)),
+    html("span.nf-i-number", String(item)),
   );
   watch(life, () => setAttributes(option, { "aria-selected": String(source.picked.value === item) }));
   watch(life, () => {
     const slice = source.slice(item);
-    frame.toggleAttribute("data-waiting", slice === null);
-    if (slice === null) return canvas.removeAttribute("data-exact");
+    frame.toggleAttribute("data-waiting", !slice);
+    if (!slice) return canvas.removeAttribute("data-exact");
     const { theme, ratio } = context.view;
     const table = colourTable(theme.value);
     paintPlane(canvas, slice, { scale: source.scale(slice), table, width, height, ratio: ratio.value });
@@ -111,7 +111,7 @@ function observe(box: HTMLElement, rows: readonly Row[], end: AbortSignal): void
 }
 
 function claim({ context, request }: GridSource, rows: readonly Row[], end: AbortSignal): void {
-  if (request === null) return;
+  if (!request) return;
   const held = context.interest.claim(end);
   watch(end, () => held.want(rows.filter((row) => row.near.value).flatMap((row) => row.items.map(request))));
 }
@@ -132,7 +132,7 @@ function steer(box: HTMLElement, source: GridSource, rows: readonly Row[], prefi
   const { items, picked, pick } = source;
   const go = (item: number): void => {
     const row = rows[Math.floor(items.indexOf(item) / ACROSS)];
-    if (row === undefined) return;
+    if (!row) return;
     row.near.value = true;
     pick(item);
     reveal(box, row.element);

@@ -10,9 +10,9 @@ export const LABEL_WIDTH = 54;
 /** A button for each row; pressing one moves the crosshair there. */
 export function rowLabels(labels: readonly string[], spot: Signal<Spot>, end: AbortSignal): HTMLElement {
   const buttons = labels.map((text, row) =>
-    html("button", { type: "button", tabindex: -1, "data-row": row, title: `${row} “${text}”` }, text),
+    html("button", { tabindex: -1, "data-row": row, title: `${row} “${text}”` }, text),
   );
-  const list = html("ol.nf-i-labels", {}, ...buttons.map((button) => html("li", {}, button)));
+  const list = html("ol.nf-i-labels", ...buttons.map((button) => html("li", button)));
   watch(end, () => {
     for (const [row, button] of buttons.entries()) setAttributes(button, { "data-here": spot.value.row === row });
   });

@@ -70,13 +70,13 @@ const MOST_ITEMS = 2 ** 20;
 /** Ranked items first; the wire carries at most 4,096 ranks, so those behind them follow by index. */
 function orderOf({ ranking }: Summary, count: number, rule: Rule): number[] {
   const natural = Array.from({ length: Math.min(count, MOST_ITEMS) }, (_, i) => i);
-  if (rule === "index" || ranking === null) return natural;
+  if (rule === "index" || !ranking) return natural;
   const ranked = new Set(int32sOf(ranking.order).filter((index) => index >= 0 && index < count));
   return [...ranked, ...natural.filter((index) => !ranked.has(index))];
 }
 
 function itemName(axes: readonly string[], item: readonly number[]): string {
-  const name = item.length > 0 ? axes[item[item.length - 1]!]! : "map";
+  const name = item.length ? axes[item[item.length - 1]!]! : "map";
   return name === "other" ? "map" : name;
 }
 

@@ -18,25 +18,25 @@ export const labelOf = (stages: readonly StageInfo[], id: string): string =>
   stages.find((stage) => stage.id === id)?.label ?? id;
 
 export function stageButton(context: ViewContext, id: string, label: string, end: AbortSignal): HTMLButtonElement {
-  return textButton(`Select ${label}`, () => select(context, id), end, html("span.nf-i-code", {}, label));
+  return textButton(`Select ${label}`, () => select(context, id), end, html("span.nf-i-code", label));
 }
 
 /** "enc2 skip cat(dim=1)": the stage at the other end, the kind and how it joins. Selects the edge. */
 function edgeButton(context: ViewContext, edge: EdgeInfo, far: string, end: AbortSignal): HTMLButtonElement {
   const via = viaText(edge);
   const inferred = edge.evidence === "inferred" ? ", inferred" : "";
-  const label = `Select ${far} ${edge.kind}, the edge ${edge.source} to ${edge.target}${via === "" ? "" : `, ${via}`}${inferred}`;
+  const label = `Select ${far} ${edge.kind}, the edge ${edge.source} to ${edge.target}${via ? `, ${via}` : ""}${inferred}`;
   const button = textButton(
     label,
     () => select(context, edge.id),
     end,
-    html("span.nf-i-code", {}, far),
+    html("span.nf-i-code", far),
     " ",
     edgeSample(edge),
     html("span.nf-i-kind", { "data-kind": edge.kind }, edge.kind),
   );
   button.dataset.edge = edge.id;
-  if (via !== "") button.title = edge.via.map(opText).join(", ");
+  if (via) button.title = edge.via.map(opText).join(", ");
   return button;
 }
 
@@ -50,10 +50,9 @@ export function edgeLinks(
   const side = (name: string, edges: readonly EdgeInfo[], far: "source" | "target", none: string): HTMLElement =>
     html(
       "div.nf-i-side",
-      {},
-      html("span.nf-i-muted", {}, name),
+      html("span.nf-i-muted", name),
       ...edges.map((edge) => edgeButton(context, edge, labelOf(stages, edge[far]), end)),
-      edges.length === 0 ? html("span.nf-i-none", {}, none) : null,
+      edges.length ? null : html("span.nf-i-none", none),
     );
   return html(
     "nav.nf-i-edges",

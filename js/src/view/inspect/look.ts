@@ -43,10 +43,9 @@ function itemsHeading({ context, lens, summary }: Leaf, end: AbortSignal): HTMLE
   const ranked = measure !== "" && lens.count > 1;
   return html(
     "h4.nf-i-heading",
-    {},
-    html("b", {}, titled(lens.item)),
-    html("span", {}, ranked ? `${grouped(lens.count)}, ranked by` : grouped(lens.count)),
-    ranked ? chooser(`Order of the ${lens.item}s`, choices, rule, choose, end) : null,
+    html("b", titled(lens.item)),
+    html("span", ranked ? `${grouped(lens.count)}, ranked by` : grouped(lens.count)),
+    ranked && chooser(`Order of the ${lens.item}s`, choices, rule, choose, end),
     html("span.nf-i-space"),
     remade(html("span"), () => [healthLine(summary.value)], end),
   );
@@ -92,7 +91,7 @@ function lookAtVolume(leaf: Leaf, lens: VolumeLens, stage: StageInfo, end: Abort
 function lookAtTokens(leaf: Leaf, lens: TokensLens, stage: StageInfo, end: AbortSignal): Child[] {
   const source = { leaf, lens, stage, ...pickedIn(leaf, lens.order[0] ?? 0) };
   const spot = signal<Spot>({ row: 0, column: 0 });
-  if (lens.grid === null)
+  if (!lens.grid)
     return [
       section("items", itemsHeading(leaf, end), featureButtons(source, spot, end)),
       section("scope-of", ...matrixScope(source, spot, end)),
@@ -110,7 +109,7 @@ function lookAtTokens(leaf: Leaf, lens: TokensLens, stage: StageInfo, end: Abort
     (scoped) => (mode.value === "map" ? featureScope(source, scoped) : matrixScope(source, spot, scoped)),
     end,
   );
-  const show = html("div.nf-i-cut", {}, chooser("What is shown large", choices, mode, choose, end));
+  const show = html("div.nf-i-cut", chooser("What is shown large", choices, mode, choose, end));
   return [
     section("items", itemsHeading(leaf, end), tokensGrid(source, end)),
     section("scope-of", show, body),
@@ -122,11 +121,11 @@ function lookAtVector(leaf: Leaf, lens: VectorLens, stage: StageInfo, end: Abort
   const spot = signal<Spot>({ row: 0, column: 0 });
   const classes = classesOf(leaf);
   const words = wordsOf(leaf);
-  const name = (index: number): string => (classes === null ? (words[index] ?? "") : className(classes.value, index));
+  const name = (index: number): string => (classes ? className(classes.value, index) : (words[index] ?? ""));
   const best = classes?.peek().entries[0]?.index;
   const first = best === undefined ? {} : { first: () => ({ row: 0, column: best }) };
   const values = section("scope-of", ...vectorScope({ leaf, lens, stage, spot, name, ...first }, end));
-  return classes === null ? [values] : [classesSection(classes, spot, end), values];
+  return classes ? [classesSection(classes, spot, end), values] : [values];
 }
 
 /** The tokens whose numbers the vector holds. */
@@ -148,15 +147,15 @@ function classesOf({ summary }: Leaf): ReadonlySignal<Classes> | null {
 
 function classesSection(classes: ReadonlySignal<Classes>, spot: Signal<Spot>, end: AbortSignal): HTMLElement {
   const text = computed(() => classesText(classes.value));
-  const heading = html("h4.nf-i-heading", {}, html("b", {}, "Classes"), html("span", {}, live(text, end)));
+  const heading = html("h4.nf-i-heading", html("b", "Classes"), html("span", live(text, end)));
   return section("items", heading, classList(classes, spot, end));
 }
 
 function lookAtRest({ summary }: Leaf, end: AbortSignal): Child[] {
   const make = (): Child[] => {
     const { picture } = summary.value;
-    if (picture.kind === "scalar") return [html("output.nf-i-value", {}, picture.text)];
-    if (picture.kind === "nothing") return [html("p.nf-i-hatch", {}, picture.reason)];
+    if (picture.kind === "scalar") return [html("output.nf-i-value", picture.text)];
+    if (picture.kind === "nothing") return [html("p.nf-i-hatch", picture.reason)];
     if (picture.kind === "classes") return [classesSection(signal(picture), signal({ row: 0, column: 0 }), end)];
     return [];
   };
@@ -183,12 +182,7 @@ function overlaySection({ context, summary }: Leaf, end: AbortSignal): HTMLEleme
     });
     const text =
       picture.kind === "mask" ? maskText(picture) : `${plural(picture.count, "box", "boxes")}, the best shown`;
-    const head = html(
-      "h4.nf-i-heading",
-      {},
-      html("b", {}, picture.kind === "mask" ? "Mask" : "Boxes"),
-      html("span", {}, text),
-    );
+    const head = html("h4.nf-i-heading", html("b", picture.kind === "mask" ? "Mask" : "Boxes"), html("span", text));
     return [head, svg("svg.nf-i-overlay", { ...box, viewBox: `0 0 ${box.width} ${box.height}` }, drawn.element)];
   };
   return remade(section("items"), make, end);

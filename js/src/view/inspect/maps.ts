@@ -32,7 +32,7 @@ const RANKED = 1024;
 export const partText = (item: string, index: number): string => `${item === "channel" ? "ch" : item} ${index}`;
 
 /** The channel of a request: a leaf that is one map has none to name. */
-export const channelOf = (lens: MapsLens, item: number): number | null => (lens.axes.item.length > 0 ? item : null);
+export const channelOf = (lens: MapsLens, item: number): number | null => (lens.axes.item.length ? item : null);
 
 export function mapsGrid({ leaf, lens, picked, pick }: MapsSource, end: AbortSignal): HTMLElement {
   const bound = within(lens.size, TILE_VALUES);
@@ -61,7 +61,7 @@ function rankFact({ leaf, lens }: MapsSource, spot: Spot, item: number, value: n
     const tile = leaf.context.interest.get(closely(leaf, lens.size, { channel: channelOf(lens, other) }).key);
     if (tile?.exact) others.push(valueAt(tileSlice(tile, lens.size), spot));
   }
-  if (others.length === 0) return [];
+  if (!others.length) return [];
   const rank = `${rankAmong(value, others)} of ${others.length + 1}`;
   return others.length + 1 === lens.count ? [["rank here", rank]] : [["rank so far", rank]];
 }

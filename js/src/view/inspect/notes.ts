@@ -6,12 +6,12 @@ import { code, terms } from "../parts";
 
 /** Null without notes. `labelOf` names the stage of each where they are of several. */
 export function noteList(notes: readonly NoteInfo[], labelOf?: (stage: string) => string): HTMLElement | null {
-  if (notes.length === 0) return null;
+  if (!notes.length) return null;
   return html(
     "ul.nf-i-notes",
     { "aria-label": "Notes" },
     ...notes.map(({ kind, text, stage }) => {
-      const name = labelOf === undefined || stage === "" ? null : code(`${labelOf(stage)}: `);
+      const name = !labelOf || !stage ? null : code(`${labelOf(stage)}: `);
       return html("li", { "data-note": kind }, name, text);
     }),
   );
@@ -21,14 +21,14 @@ export function noteList(notes: readonly NoteInfo[], labelOf?: (stage: string) =
 export function failureBox(failure: FailureInfo): HTMLElement {
   const { type, message, op, operands, location } = failure;
   const rows: [string, string][] = [];
-  if (op !== "") rows.push(["in", op]);
+  if (op) rows.push(["in", op]);
   for (const [i, { path, shape, dtype }] of operands.entries())
-    rows.push([path === "" ? `operand ${i}` : path, `${shapeText(shape)} ${dtype}`]);
-  if (location !== "") rows.push(["at", location]);
+    rows.push([path || `operand ${i}`, `${shapeText(shape)} ${dtype}`]);
+  if (location) rows.push(["at", location]);
   return html(
     "div.nf-i-failure",
     { role: "note" },
-    html("p.nf-i-alarm", {}, icon("cross"), html("b", {}, type), " ", code(message)),
+    html("p.nf-i-alarm", icon("cross"), html("b", type), " ", code(message)),
     terms("nf-i-terms", rows),
   );
 }

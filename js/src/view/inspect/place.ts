@@ -18,7 +18,7 @@ export interface Place {
 
 /** The first photo among the inputs that a stage's values come from. */
 function photoFor(graph: Graph | null, overview: Overview | null, stage: string): Photo | null {
-  if (graph === null || overview === null) return null;
+  if (!graph || !overview) return null;
   const before = ancestors(indexGraph(graph), stage);
   for (const { id, kind } of graph.stages) {
     if (kind !== "input" || (id !== stage && !before.has(id))) continue;
@@ -49,19 +49,19 @@ export function atInput(
   const photo = computed(() => photoFor(widget.graph.value, widget.overview.value, stage));
   const canvas = html("canvas.nf-i-photo-picture", { role: "img", "aria-label": "The place in the input picture" });
   const marks = svg("svg", { "aria-hidden": "true" });
-  const figure = html("div.nf-i-photo", {}, canvas, marks);
+  const figure = html("div.nf-i-photo", canvas, marks);
   const meaning = "the same relative place: what the value depends on is wider";
-  const all = html("div.nf-i-input", { title: meaning }, html("span.nf-i-muted", {}, "at input"), figure);
+  const all = html("div.nf-i-input", { title: meaning }, html("span.nf-i-muted", "at input"), figure);
   watch(end, () => {
     const shown = photo.value;
-    all.hidden = shown === null;
-    if (shown === null) return;
+    all.hidden = !shown;
+    if (!shown) return;
     const [width, height] = boxOf([shown.rows, shown.columns], MOST);
     putBitmap(canvas, photoBitmap(shown, { width, height, ratio: view.ratio.value }), width, height);
   });
   watch(end, () => {
     const shown = photo.value;
-    if (shown === null) return;
+    if (!shown) return;
     const box = boxOf([shown.rows, shown.columns], MOST);
     marks.setAttribute("viewBox", `0 0 ${box[0]} ${box[1]}`);
     marks.replaceChildren(...frame(place.value, box));

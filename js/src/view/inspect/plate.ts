@@ -40,8 +40,8 @@ export function plate(source: PlateSource, end: AbortSignal): HTMLElement {
   watch(end, () => {
     const shown = slice.value;
     // The former picture stays, marked, while the next one is on its way.
-    figure.toggleAttribute("data-waiting", shown === null);
-    if (shown === null) return canvas.removeAttribute("data-exact");
+    figure.toggleAttribute("data-waiting", !shown);
+    if (!shown) return canvas.removeAttribute("data-exact");
     const { theme, ratio } = context.view;
     const table = colourTable(theme.value);
     paintPlane(canvas, shown, { scale: source.scale.value, table, width, height, ratio: ratio.value });
@@ -92,7 +92,7 @@ export function moved(spot: Spot, key: string, far: boolean, size: readonly [num
   if (key === "PageUp") return { row: 0, column: spot.column };
   if (key === "PageDown") return { row: rows - 1, column: spot.column };
   const step = STEPS[key];
-  if (step === undefined) return null;
+  if (!step) return null;
   const by = (count: number): number => (far ? Math.max(1, Math.round(count / 10)) : 1);
   return clampSpot({ row: spot.row + step[0] * by(rows), column: spot.column + step[1] * by(columns) }, size);
 }
@@ -131,7 +131,7 @@ function listen(figure: HTMLElement, source: PlateSource, end: AbortSignal): voi
     (event) => {
       if (event.ctrlKey || event.metaKey || event.altKey) return;
       const next = moved(spot.peek(), event.key, event.shiftKey, size);
-      if (next === null) return;
+      if (!next) return;
       // The graph moves its selection with the same keys.
       event.preventDefault();
       event.stopPropagation();

@@ -87,7 +87,7 @@ export function profile(source: ProfileSource, end: AbortSignal): SVGSVGElement 
     const values = source.values.value;
     const middle = depth / 2;
     const axis = along === "row" ? `M0 ${middle}H${length}` : `M${middle} 0V${length}`;
-    if (values === null) return figure.replaceChildren(svg("path.nf-i-profile-axis", { d: axis }));
+    if (!values) return figure.replaceChildren(svg("path.nf-i-profile-axis", { d: axis }));
     const centre = ((source.at.value + 0.5) * length) / Math.max(1, count);
     const bars = barsOf(values, source.limit.value, length);
     const { warm, cool, warmHere, coolHere } = paths(bars, source, (bar) => bar.from <= centre && centre < bar.to);

@@ -16,7 +16,7 @@ export interface Cut {
 
 /** `flow.activation("dec1")`, with the leaf's name where the stage has several: what it gives out, or attention in it. */
 export function activation(stage: string, leaf: string, leaves: readonly LeafInfo[], frame = 0): string {
-  const named = leaf !== "" && leaves.length > 1 ? `, ${pythonString(leaf)}` : "";
+  const named = leaf && leaves.length > 1 ? `, ${pythonString(leaf)}` : "";
   return `flow.activation(${pythonString(stage)}${named}${frame > 0 ? `, frame=${frame}` : ""})`;
 }
 
@@ -47,7 +47,7 @@ export function indexText(lens: Lens, shape: Shape, cut: Cut): string {
   // A batch axis of length 1 is shared by all samples.
   if (batch >= 0) indices[batch] = (shape[batch] ?? 1) > 1 ? cut.sample : 0;
   set(item, cut.item);
-  if (lens.form === "volume" && cut.slice !== undefined) {
+  if (lens.form === "volume" && cut.slice) {
     const [along, index] = cut.slice;
     set([lens.spatial[along]!], index);
     const [first, second] = lens.spatial;

@@ -46,7 +46,7 @@ export const askWhole = (leaf: Leaf, size: readonly [number, number], part: Part
 
 /** The exact row and column through a spot, where the slice itself was asked for pooled. */
 function crossRequests(leaf: Leaf, { request: whole, size }: Ask, { row, column }: Spot): TileRequest[] {
-  if (whole.size === null) return [];
+  if (!whole.size) return [];
   const [rows, columns] = size;
   const { channel, slice } = whole;
   return [
@@ -74,14 +74,14 @@ export function read(looked: Looked, end: AbortSignal): Reading {
   watch(end, () => claim.want([...cross.value, ask.value.request, ...parts.value]));
   const sliceOf = (request: TileRequest): Slice | null => {
     const asked = known(leaf, request, ask.value.size);
-    return asked === null || derive === undefined ? asked : derive(asked);
+    return !asked || !derive ? asked : derive(asked);
   };
 
   const slice = computed(() => best(sliceOf(ask.value.request), looked.coded.value));
   const exactLine = (i: number): Values | null => {
     const wanted = cross.value[i];
-    const tile = wanted === undefined ? null : interest.get(wanted.key);
-    return tile === null || tile.error !== "" || !tile.exact ? null : tile.values;
+    const tile = wanted ? interest.get(wanted.key) : null;
+    return !tile || tile.error || !tile.exact ? null : tile.values;
   };
   const exactRow = computed(() => exactLine(0));
   const exactColumn = computed(() => exactLine(1));
@@ -90,13 +90,13 @@ export function read(looked: Looked, end: AbortSignal): Reading {
     value: computed(() => {
       const { row, column } = spot.value;
       const exact = exactRow.value?.[column] ?? exactColumn.value?.[row];
-      return exact ?? (slice.value === null ? null : valueAt(slice.value, spot.value));
+      return exact ?? (slice.value ? valueAt(slice.value, spot.value) : null);
     }),
     exact: computed(() => exactRow.value !== null || exactColumn.value !== null || slice.value?.exact === true),
-    row: computed(() => exactRow.value ?? (slice.value === null ? null : rowThrough(slice.value, spot.value))),
-    column: computed(() => exactColumn.value ?? (slice.value === null ? null : columnThrough(slice.value, spot.value))),
+    row: computed(() => exactRow.value ?? (slice.value ? rowThrough(slice.value, spot.value) : null)),
+    column: computed(() => exactColumn.value ?? (slice.value ? columnThrough(slice.value, spot.value) : null)),
     limit: computed(() => {
-      if (slice.value === null) return 1;
+      if (!slice.value) return 1;
       const { min, max } = momentsOf(slice.value.values);
       return Math.max(Math.abs(min), Math.abs(max)) || 1;
     }),

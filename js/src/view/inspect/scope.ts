@@ -39,7 +39,7 @@ const ROW_DEPTH = 26;
 
 /** "min −19.7 max 31.7 mean 1.97", with "≈" where the slice is not exact. */
 function rangeText(slice: Slice | null): string {
-  if (slice === null) return "";
+  if (!slice) return "";
   const { min, max, mean } = momentsOf(slice.values);
   return `${slice.exact ? "" : "≈ "}min ${brief(min)} max ${brief(max)} mean ${brief(mean)}`;
 }
@@ -61,7 +61,7 @@ export function settle(
   });
   watch(end, () => {
     const shown = slice.value;
-    if (settled || shown === null) return;
+    if (settled || !shown) return;
     settled = shown.exact;
     ours = find(shown);
     spot.value = ours;
@@ -78,7 +78,7 @@ function probe(source: ScopeSource, hovered: ReadonlySignal<Spot | null>, end: A
   });
   watch(end, () => {
     const here = hovered.value;
-    if (here === null) {
+    if (!here) {
       if (said) held.value = null;
       said = false;
       return;
@@ -91,7 +91,7 @@ function probe(source: ScopeSource, hovered: ReadonlySignal<Spot | null>, end: A
       leaf: leaf.name,
       part: part.value,
       position: source.position(here),
-      value: crossed ? reading.value.value : slice === null ? null : valueAt(slice, here),
+      value: crossed ? reading.value.value : slice ? valueAt(slice, here) : null,
       exact: crossed ? reading.exact.value : slice?.exact === true,
       minus: minusAt(leaf, reading, here),
     };
@@ -132,8 +132,8 @@ export function scope(source: ScopeSource, end: AbortSignal): HTMLElement {
   return html(
     "div.nf-i-scope",
     { "data-wide": source.wide === true, "data-row": source.rowOnly === true },
-    above ? slot("above", above) : null,
-    left ? slot("left", left) : null,
+    above && slot("above", above),
+    left && slot("left", left),
     slot("plate", figure),
     ...(source.rowOnly ? [] : [slot("column", column), slot("row", row)]),
     slot("facts", said, under),
@@ -143,5 +143,5 @@ export function scope(source: ScopeSource, end: AbortSignal): HTMLElement {
 /** The heading of a scope: the name of the slice and its range. */
 export function scopeTitle(part: ReadonlySignal<string>, reading: Reading, end: AbortSignal): HTMLElement {
   const range = computed(() => rangeText(reading.slice.value));
-  return html("h4.nf-i-title", {}, html("b", {}, live(part, end)), html("span.nf-i-range", {}, live(range, end)));
+  return html("h4.nf-i-title", html("b", live(part, end)), html("span.nf-i-range", live(range, end)));
 }

@@ -54,7 +54,7 @@ export function tileSlice(tile: Tile, size: readonly [number, number]): Slice {
 
 /** The one that tells more: an exact slice, else the one with more values. */
 export function best(tile: Slice | null, coded: Slice | null): Slice | null {
-  if (tile === null || coded === null) return tile ?? coded;
+  if (!tile || !coded) return tile ?? coded;
   return tile.exact || tile.rows * tile.columns >= coded.rows * coded.columns ? tile : coded;
 }
 

@@ -30,18 +30,17 @@ function leafShape({ shape }: LeafInfo, summary: Summary | null): string {
 
 function typeText({ type_name, detail, parameters }: StageInfo): string {
   const size = parameters === 0 ? "" : `${count(parameters)} parameters`;
-  return [`${type_name}${detail === "" ? "" : ` ${detail}`}`, size].filter(Boolean).join(" · ");
+  return [`${type_name}${detail ? ` ${detail}` : ""}`, size].filter(Boolean).join(" · ");
 }
 
 function header(stage: StageInfo, shape: ReadonlySignal<string>, end: AbortSignal): HTMLElement {
   const path = stage.path !== stage.label ? stage.path : null;
   return html(
     "header.nf-i-head",
-    {},
     html("h3.nf-i-name", { title: path }, stage.label),
-    html("span.nf-i-type", {}, typeText(stage)),
+    html("span.nf-i-type", typeText(stage)),
     html("span.nf-i-space"),
-    html("code.nf-i-shape", {}, live(shape, end)),
+    html("code.nf-i-shape", live(shape, end)),
   );
 }
 
@@ -49,23 +48,17 @@ function header(stage: StageInfo, shape: ReadonlySignal<string>, end: AbortSigna
 function numbers(summary: Summary): Child[] {
   const { statistics, histogram, axes, axes_reason } = summary;
   return [
-    statistics === null ? null : notFiniteAlarm(statistics),
-    statistics === null
-      ? null
-      : html(
+    statistics ? notFiniteAlarm(statistics) : null,
+    statistics
+      ? html(
           "div.nf-i-numbers",
-          {},
           statisticsTable(statistics),
-          histogram === null || histogram.counts.byteLength === 0 ? null : histogramFigure(histogram, statistics),
-        ),
-    axes.length === 0
-      ? null
-      : html(
-          "p.nf-i-why",
-          {},
-          html("span.nf-i-code", {}, axes.join(" × ")),
-          axes_reason === "" ? null : ` · ${axes_reason}`,
-        ),
+          !histogram?.counts.byteLength ? null : histogramFigure(histogram, statistics),
+        )
+      : null,
+    axes.length
+      ? html("p.nf-i-why", html("span.nf-i-code", axes.join(" × ")), axes_reason ? ` · ${axes_reason}` : null)
+      : null,
   ];
 }
 
@@ -80,7 +73,7 @@ function absence(context: ViewContext, stage: StageInfo): string {
   if (stage.status === "not-run") return "this stage did not run";
   if (stage.status === "raised") return "this stage raised: it gave no values";
   if (conditionOf(context) === "no-kernel") return "values need the kernel";
-  return context.widget.overview.value === null ? "values are on their way" : "no values for this stage";
+  return context.widget.overview.value ? "no values for this stage" : "values are on their way";
 }
 
 interface Shown {
@@ -93,15 +86,14 @@ function leafChooser({ stage, leaf }: Shown, end: AbortSignal): HTMLElement | nu
   if (stage.leaves.length < 2) return null;
   const choices = stage.leaves.map(({ path, shape, dtype }, value) => ({
     value,
-    text: `${path === "" ? "output" : path} · ${shapeText(shape)} · ${dtype}`,
+    text: `${path || "output"} · ${shapeText(shape)} · ${dtype}`,
   }));
   const choose = (value: number): void => {
     leaf.value = value;
   };
   return html(
     "div.nf-i-leaf",
-    {},
-    html("span.nf-i-muted", {}, `one of ${stage.leaves.length} tensors`),
+    html("span.nf-i-muted", `one of ${stage.leaves.length} tensors`),
     chooser("Tensor of the stage", choices, leaf, choose, end),
   );
 }
@@ -110,16 +102,15 @@ function leafChooser({ stage, leaf }: Shown, end: AbortSignal): HTMLElement | nu
 function closer(context: ViewContext, { stage, leaf, summary }: Shown, end: AbortSignal): HTMLElement {
   const { options } = context.widget;
   const key = computed(() => {
-    if (summary.value === null) return "";
+    if (!summary.value) return "";
     const { channel_order } = options.value;
     return lensKey(lensOf(summary.value, channel_order), String(leaf.value), channel_order);
   });
   const make = (scope: AbortSignal): Child[] => {
-    if (key.value === "")
+    if (!key.value)
       return [
         html(
           "p.nf-i-hatch",
-          {},
           live(
             computed(() => absence(context, stage)),
             scope,
@@ -145,8 +136,8 @@ function course({ widget }: ViewContext, { id }: StageInfo, end: AbortSignal): H
   const [width, height] = [300, 46];
   const draw = (): Child[] => {
     const spark = sparkline(widget, id, { x: 4, y: 6, width: width - 8, height: height - 12 });
-    if (spark === null) return [];
-    return [html("span.nf-i-muted", {}, "mean in the frames seen"), svg("svg", { width, height }, spark)];
+    if (!spark) return [];
+    return [html("span.nf-i-muted", "mean in the frames seen"), svg("svg", { width, height }, spark)];
   };
   const element = remade(html("div.nf-i-course"), draw, end);
   const go = (event: MouseEvent): void => {
@@ -169,16 +160,15 @@ export function stageView(context: ViewContext, graph: Graph, subject: StageSubj
   const shown: Shown = { stage, leaf, summary };
   const shape = computed(() => {
     const info = stage.leaves[leaf.value] ?? summary.value;
-    return info === null || info === undefined ? "" : leafShape({ path: "", ...info }, summary.value);
+    return !info || !info ? "" : leafShape({ path: "", ...info }, summary.value);
   });
-  const failed = stage.status === "raised" && graph.failure !== null ? failureBox(graph.failure) : null;
-  const figures = remade(html("div"), () => (summary.value === null ? [] : numbers(summary.value)), end);
+  const failed = stage.status === "raised" && graph.failure ? failureBox(graph.failure) : null;
+  const figures = remade(html("div"), () => (summary.value ? numbers(summary.value) : []), end);
   const links = edgeLinks(context, subject, graph.stages, end);
   return [
     header(stage, shape, end),
     html(
       "div.nf-i-facts-of",
-      {},
       leafChooser(shown, end),
       links,
       failed,

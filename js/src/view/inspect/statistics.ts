@@ -91,13 +91,13 @@ export function histogramFigure(histogram: Histogram, statistics: Statistics): S
 /** "12 NaN and 3 Inf among 75,264 values", or "" where all are finite. */
 export function notFiniteText({ nan, inf, count }: Statistics): string {
   const parts = [nan > 0 ? `${grouped(nan)} NaN` : "", inf > 0 ? `${grouped(inf)} Inf` : ""].filter(Boolean);
-  return parts.length === 0 ? "" : `${parts.join(" and ")} among ${plural(count, "value")}`;
+  return parts.length ? `${parts.join(" and ")} among ${plural(count, "value")}` : "";
 }
 
 /** The alarm in words, or null. What is drawn leaves such values out. */
 export function notFiniteAlarm(statistics: Statistics): HTMLElement | null {
   const text = notFiniteText(statistics);
-  if (text === "") return null;
+  if (!text) return null;
   return html(
     "p.nf-i-alarm",
     { "data-alarm": "not-finite" },
@@ -108,7 +108,7 @@ export function notFiniteAlarm(statistics: Statistics): HTMLElement | null {
 
 /** "✓ none dead, none saturated", or how many of each; `item` is "channel", "head". */
 function healthText({ ranking }: Summary): string {
-  if (ranking === null) return "";
+  if (!ranking) return "";
   const { dead, saturated } = ranking;
   if (dead === 0 && saturated === 0) return "none dead, none saturated";
   return [dead > 0 ? `${grouped(dead)} dead` : "", saturated > 0 ? `${grouped(saturated)} saturated` : ""]
@@ -118,7 +118,7 @@ function healthText({ ranking }: Summary): string {
 
 export function healthLine(summary: Summary): HTMLElement | null {
   const text = healthText(summary);
-  if (text === "" || summary.ranking === null) return null;
+  if (!text || !summary.ranking) return null;
   const { dead, saturated } = summary.ranking;
   const bad = dead + saturated > 0;
   const meaning =

@@ -27,21 +27,19 @@ export type Subject = { readonly kind: "nothing" } | StageSubject | EdgeSubject 
 
 /** An id that the graph does not hold (a stage of another cut) is "nothing". */
 export function subjectOf(graph: Graph | null, selected: string): Subject {
-  if (graph === null || selected === "") return { kind: "nothing" };
+  if (!graph || !selected) return { kind: "nothing" };
   const { stages, edges, groups, incoming, outgoing } = indexGraph(graph);
   const notes = graph.notes.filter((note) => note.stage === selected);
   const stage = stages.get(selected);
-  if (stage !== undefined) {
+  if (stage) {
     const [into, from] = [incoming.get(selected) ?? [], outgoing.get(selected) ?? []];
     return { kind: "stage", stage, incoming: into, outgoing: from, notes };
   }
   const edge = edges.get(selected);
   const [source, target] = [stages.get(edge?.source ?? ""), stages.get(edge?.target ?? "")];
-  if (edge !== undefined && source !== undefined && target !== undefined) return { kind: "edge", edge, source, target };
+  if (edge && source && target) return { kind: "edge", edge, source, target };
   const group = groups.get(selected);
-  return group === undefined
-    ? { kind: "nothing" }
-    : { kind: "group", group, members: membersOf(graph, group.id), notes };
+  return group ? { kind: "group", group, members: membersOf(graph, group.id), notes } : { kind: "nothing" };
 }
 
 function membersOf(graph: Graph, id: string): readonly StageInfo[] {

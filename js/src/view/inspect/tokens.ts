@@ -48,7 +48,7 @@ export function tokensGrid(source: TokensSource, end: AbortSignal): HTMLElement 
   const slice = (feature: number): Slice | null => {
     const ask = askFeature(source, feature);
     const asked = known(leaf, ask.request, ask.size);
-    return asked === null ? codedFeature(leaf.summary.value, feature) : featureOf(asked, lens, feature);
+    return asked ? featureOf(asked, lens, feature) : codedFeature(leaf.summary.value, feature);
   };
   return grid(
     {
@@ -120,9 +120,7 @@ function matrixBox([tokens]: readonly [number, number], labelled: boolean): read
 export function featureButtons({ lens }: TokensSource, spot: Signal<Spot>, end: AbortSignal): HTMLElement {
   const buttons = lens.order
     .slice(0, BUTTONS)
-    .map((feature) =>
-      html("button", { type: "button", class: "nf-i-button", "data-feature": feature }, String(feature)),
-    );
+    .map((feature) => html("button.nf-i-button", { "data-feature": feature }, String(feature)));
   for (const button of buttons)
     watch(end, () =>
       setAttributes(button, { "aria-pressed": String(Number(button.dataset.feature) === spot.value.column) }),

@@ -74,7 +74,7 @@ function barChart(
   const values = computed(() => {
     const row = reading.row.value;
     // A pooled vector cannot be cut by index.
-    return row === null || count === lens.length || row.length !== lens.length
+    return !row || count === lens.length || row.length !== lens.length
       ? row
       : row.subarray(start.value, start.value + count);
   });
@@ -83,7 +83,7 @@ function barChart(
   const bars = profile({ along: "row", length: WIDTH, depth: DEPTH, values, limit, at, count, label }, end);
   const figure = html("div.nf-i-bars", { tabindex: 0, role: "application" }, bars);
   watch(end, () => setAttributes(figure, { "aria-label": `${label}: index ${spot.value.column}; arrow keys move` }));
-  watch(end, () => setAttributes(figure, { "data-exact": reading.exact.value, "data-waiting": values.value === null }));
+  watch(end, () => setAttributes(figure, { "data-exact": reading.exact.value, "data-waiting": !values.value }));
   const under = (event: PointerEvent): number => {
     const { left, width } = figure.getBoundingClientRect();
     const index = start.peek() + Math.floor(((event.clientX - left) / (width || 1)) * count);
@@ -106,7 +106,7 @@ function barChart(
     (event) => {
       if (event.ctrlKey || event.metaKey || event.altKey) return;
       const next = moved(spot.peek(), event.key, event.shiftKey, [1, lens.length]);
-      if (next === null) return;
+      if (!next) return;
       event.preventDefault();
       event.stopPropagation();
       spot.value = next;
@@ -131,8 +131,8 @@ function strongestList(source: VectorSource, reading: Reading, end: AbortSignal)
       const value = slice!.values[index]!;
       const swatch = html("span.nf-i-dot", { "aria-hidden": "true" });
       swatch.style.background = cssColour(colourOf(value, scale, table));
-      const parts = [swatch, html("span", {}, name(index) || String(index)), html("b", {}, precise(value))];
-      return html("button", { type: "button", "data-index": index }, ...parts);
+      const parts = [swatch, html("span", name(index) || String(index)), html("b", precise(value))];
+      return html("button", { "data-index": index }, ...parts);
     });
   };
   const list = remade(html("div.nf-i-strongest"), make, end);
@@ -145,17 +145,17 @@ function strongestList(source: VectorSource, reading: Reading, end: AbortSignal)
     },
     end,
   );
-  const title = html("p.nf-i-muted", {}, "strongest");
-  const all = html("div", {}, title, list);
+  const title = html("p.nf-i-muted", "strongest");
+  const all = html("div", title, list);
   watch(end, () => {
-    all.hidden = shown.value.length === 0;
+    all.hidden = !shown.value.length;
   });
   return all;
 }
 
 function vectorFacts({ lens, name }: VectorSource, reading: Reading, { column }: Spot): Fact[] {
   const rows: Fact[] = [["index", `${column} of ${lens.length}`]];
-  if (name(column) !== "") rows.push(["name", name(column)]);
+  if (name(column)) rows.push(["name", name(column)]);
   const [value, slice] = [reading.value.value, reading.slice.value];
   if (value !== null && slice?.exact)
     rows.push(["rank", `${rankAmong(value, Array.from(slice.values))} of ${lens.length}`]);
@@ -182,7 +182,7 @@ function probe({ leaf, spot, hovered }: VectorSource, reading: Reading, body: HT
     }
     said = true;
     const [slice, at] = [reading.slice.value, { row: 0, column: here }];
-    const value = slice === null ? null : valueAt(slice, at);
+    const value = slice ? valueAt(slice, at) : null;
     const place = { stage: leaf.stage, leaf: leaf.name, part: "", position: [here], minus: minusAt(leaf, reading, at) };
     held.value = { ...place, value, exact: slice?.exact === true };
   });
@@ -214,6 +214,6 @@ export function vectorScope(given: Omit<VectorSource, "hovered">, end: AbortSign
   }
   const { context } = leaf;
   const said = facts({ context, value, exact, scale, facts: list, failure }, end);
-  body.append(html("div.nf-i-vector-said", {}, said, strongestList(source, reading, end)));
+  body.append(html("div.nf-i-vector-said", said, strongestList(source, reading, end)));
   return [scopeTitle(part, reading, end), body, copyLine(expression, end)];
 }

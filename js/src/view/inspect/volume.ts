@@ -27,13 +27,13 @@ export interface VolumeSource {
   pick(item: number): void;
 }
 
-const channelOf = (lens: VolumeLens, item: number): number | null => (lens.axes.item.length > 0 ? item : null);
+const channelOf = (lens: VolumeLens, item: number): number | null => (lens.axes.item.length ? item : null);
 
 /** Where the overview was cut first: through the peak. */
 export function firstCut(leaf: Leaf, lens: VolumeLens): CutPlace {
   const { picture } = leaf.summary.peek();
   const plane = picture.kind === "volume" ? picture.planes[0] : undefined;
-  return plane === undefined ? [0, Math.floor(lens.size[0] / 2)] : [plane.axis, plane.index];
+  return plane ? [plane.axis, plane.index] : [0, Math.floor(lens.size[0] / 2)];
 }
 
 /** The axis to cut across, and a scroller along it. */
@@ -44,7 +44,7 @@ export function cutChooser({ lens, cut }: VolumeSource, end: AbortSignal): HTMLE
   const choose = (along: number): void => {
     cut.value = [along, middle(along)];
   };
-  const range = html("input", { type: "range", min: 0, step: 1, class: "nf-i-scroller" });
+  const range = html("input.nf-i-scroller", { type: "range", min: 0, step: 1 });
   watch(end, () => {
     const [along, index] = cut.value;
     range.max = String((lens.size[along] ?? 1) - 1);
@@ -57,11 +57,10 @@ export function cutChooser({ lens, cut }: VolumeSource, end: AbortSignal): HTMLE
   const place = computed(() => `${cut.value[1]} of ${lens.size[cut.value[0]]}`);
   return html(
     "div.nf-i-cut",
-    {},
-    html("span.nf-i-muted", {}, "slice along"),
+    html("span.nf-i-muted", "slice along"),
     chooser("Axis to cut across", choices, axis, choose, end),
     range,
-    html("span.nf-i-code", {}, live(place, end)),
+    html("span.nf-i-code", live(place, end)),
   );
 }
 

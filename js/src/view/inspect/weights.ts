@@ -20,7 +20,7 @@ export function keyLabels(
 ): readonly string[] {
   const graph = widget.graph.value;
   const overview = widget.overview.value;
-  if (graph === null || overview === null || rows !== columns) return [];
+  if (!graph || !overview || rows !== columns) return [];
   const before = ancestors(indexGraph(graph), stage);
   for (const { id } of graph.stages) {
     if (!before.has(id)) continue;

@@ -133,7 +133,7 @@ export function createFrames(context: ViewContext, end: AbortSignal): Frames {
   });
   watch(end, () => {
     const failed = condition.value === "error" || condition.value === "stale";
-    if (failed || still.value !== "") playing.value = false;
+    if (failed || still.value) playing.value = false;
   });
   return {
     count,
@@ -154,7 +154,7 @@ export function createFrames(context: ViewContext, end: AbortSignal): Frames {
       show(frame);
     },
     toggle() {
-      if (playing.peek() || still.peek() !== "") {
+      if (playing.peek() || still.peek()) {
         playing.value = false;
         return;
       }

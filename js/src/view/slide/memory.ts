@@ -49,8 +49,8 @@ function small(photo: Photo, ratio: number): Bitmap {
 function seenIn(graph: Graph, overview: Overview, ratio: number): Seen {
   const photo = firstPicture(graph, overview, "input", "photo");
   const best = firstPicture(graph, overview, "output", "classes")?.entries[0];
-  const thumbnail = photo === null ? null : small(photo, ratio);
-  return { thumbnail, best: best === undefined ? "" : best.name || `class ${best.index}` };
+  const thumbnail = photo ? small(photo, ratio) : null;
+  return { thumbnail, best: best ? best.name || `class ${best.index}` : "" };
 }
 
 export function remember(widget: WidgetState, ratio: ReadonlySignal<number>, end: AbortSignal): Memory {
@@ -59,7 +59,7 @@ export function remember(widget: WidgetState, ratio: ReadonlySignal<number>, end
   let era = "";
   watch(end, () => {
     const [graph, overview] = [widget.graph.value, widget.overview.value];
-    if (graph === null || overview === null) return;
+    if (!graph || !overview) return;
     const now = `${graph.trace}/${overview.sample}`;
     const before = now === era ? seen.peek() : new Map<number, Seen>();
     era = now;
@@ -93,7 +93,7 @@ function forget(seen: Map<number, Seen>): Map<number, Seen> {
   let over = [...seen.values()].filter(({ thumbnail }) => thumbnail !== null).length - MOST;
   for (const [frame, one] of seen) {
     if (over <= 0) break;
-    if (one.thumbnail === null) continue;
+    if (!one.thumbnail) continue;
     seen.set(frame, { ...one, thumbnail: null });
     over--;
   }
@@ -111,9 +111,8 @@ export function runsOf(seen: ReadonlyMap<number, Seen>, count: number): Run[] {
   const runs: Run[] = [];
   for (const [frame, { best }] of [...seen].sort(([a], [b]) => a - b)) {
     const before = runs[runs.length - 1];
-    if (best === "" || frame >= count) continue;
-    if (before !== undefined && before.last === frame - 1 && before.best === best)
-      runs[runs.length - 1] = { ...before, last: frame };
+    if (!best || frame >= count) continue;
+    if (before && before.last === frame - 1 && before.best === best) runs[runs.length - 1] = { ...before, last: frame };
     else runs.push({ first: frame, last: frame, best });
   }
   return runs;

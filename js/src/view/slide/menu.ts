@@ -20,7 +20,7 @@ function checkbox(
     turnOff(input, off());
   });
   on(input, "change", () => write(input.checked), end);
-  return html("label.nf-s-choice", {}, input, label);
+  return html("label.nf-s-choice", input, label);
 }
 
 const SPEEDS = [0.5, 1, 2, 4].map((value) => ({ value, text: `${value}×` }));
@@ -58,13 +58,13 @@ export function menu({ widget }: ViewContext, frames: Frames, end: AbortSignal):
   const panel = html(
     "div.nf-popover nf-popover-up nf-s-menu",
     { role: "group", "aria-label": "Frames: options" },
-    html("div", {}, "play", speed, loop),
-    html("div", {}, "colours", colours),
-    html("p", {}, "As in the first frame shown, so that what moves is the network:"),
+    html("div", "play", speed, loop),
+    html("div", "colours", colours),
+    html("p", "As in the first frame shown, so that what moves is the network:"),
     hold("hold_channels", "channels and their order"),
     hold("hold_colours", "ranges of the colours"),
   );
   const button = iconButton("more", "Speed, and what stays the same", () => {}, end);
   popover(button, panel, () => panel.querySelector("select")?.focus(), end);
-  return html("div.nf-anchor", {}, button, panel);
+  return html("div.nf-anchor", button, panel);
 }

@@ -18,8 +18,8 @@ export const frameOfCell = (i: number, cells: number, frames: number): number =>
   Math.min(frames - 1, Math.floor(((i + 0.5) * frames) / cells));
 
 function paint(canvas: HTMLCanvasElement, bitmap: Bitmap | null): void {
-  canvas.toggleAttribute("data-waiting", bitmap === null);
-  if (bitmap === null) return;
+  canvas.toggleAttribute("data-waiting", !bitmap);
+  if (!bitmap) return;
   const longest = Math.max(bitmap.width, bitmap.height);
   putBitmap(canvas, bitmap, (THUMBNAIL * bitmap.width) / longest, (THUMBNAIL * bitmap.height) / longest);
 }
@@ -42,7 +42,7 @@ function strip(frames: Frames, memory: Memory, cells: ReadonlySignal<number>, en
   const canvases = signal<readonly HTMLCanvasElement[]>([]);
   watch(end, () => {
     canvases.value = Array.from({ length: cells.value }, () => html("canvas.nf-s-thumbnail"));
-    box.replaceChildren(...canvases.value.map((canvas) => html("span.nf-s-cell", {}, canvas)));
+    box.replaceChildren(...canvases.value.map((canvas) => html("span.nf-s-cell", canvas)));
   });
   watch(end, () => {
     const [cells, count] = [canvases.value.length, frames.count.value];
@@ -55,7 +55,7 @@ function strip(frames: Frames, memory: Memory, cells: ReadonlySignal<number>, en
 /** The frame around the current thumbnail, with its own picture: not every frame has a cell. */
 function marker(frames: Frames, memory: Memory, width: ReadonlySignal<number>, end: AbortSignal): HTMLElement {
   const canvas = html("canvas.nf-s-thumbnail");
-  const box = html("div.nf-s-marker", { "aria-hidden": "true" }, html("span.nf-s-cell", {}, canvas));
+  const box = html("div.nf-s-marker", { "aria-hidden": "true" }, html("span.nf-s-cell", canvas));
   watch(end, () => {
     const middle = ((frames.current.value + 0.5) * width.value) / frames.count.value;
     const left = Math.max(0, Math.min(width.value - CELL, middle - CELL / 2));
@@ -70,7 +70,7 @@ function marker(frames: Frames, memory: Memory, width: ReadonlySignal<number>, e
     pinned.style.left = `${((((at ?? 0) + 0.5) * width.value) / frames.count.value).toFixed(2)}px`;
   });
   watch(end, () => paint(canvas, memory.thumbnail(frames.current.value, 0)));
-  return html("div", {}, box, pinned);
+  return html("div", box, pinned);
 }
 
 /** Flips of the best class, seen before playing again. */
@@ -78,16 +78,12 @@ function ribbon(frames: Frames, memory: Memory, width: ReadonlySignal<number>, e
   const box = html("div.nf-s-ribbon");
   const runs = computed(() => runsOf(memory.seen.value, frames.count.value));
   watch(end, () => {
-    box.hidden = runs.value.length === 0;
+    box.hidden = !runs.value.length;
     const unit = width.value / frames.count.value;
     box.replaceChildren(
       ...runs.value.map(({ first, last, best }) => {
         const title = first === last ? `frame ${first + 1}: ${best}` : `frames ${first + 1} to ${last + 1}: ${best}`;
-        const run = html(
-          "button",
-          { type: "button", tabindex: -1, "data-frame": first, "data-last": last, title },
-          best,
-        );
+        const run = html("button", { tabindex: -1, "data-frame": first, "data-last": last, title }, best);
         run.style.left = `${(first * unit).toFixed(2)}px`;
         run.style.width = `${Math.max(2, (last - first + 1) * unit - 2).toFixed(2)}px`;
         return run;
