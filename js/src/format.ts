@@ -71,5 +71,9 @@ export const viaText = (edge: EdgeInfo): string => edge.via.map(opText).join(" Â
 export const clip = (text: string, length: number): string =>
   text.length <= length ? text : `${text.slice(0, Math.max(1, length - 1))}â€¦`;
 
+/** A template whose numbers are lengths: a hundredth of a px is as fine as can be seen. */
+export const px = (parts: TemplateStringsArray, ...lengths: readonly number[]): string =>
+  String.raw(parts, ...lengths.map((length) => Math.round(length * 100) / 100));
+
 /** Why a control is off. */
 export const needKernel = (what: string): string => `${what} need the kernel`;

@@ -1,12 +1,12 @@
 /** Polylines with axis-parallel stretches -> rounded SVG paths, arrowheads, labels. */
 
+import { px } from "../format";
 import { CORNER } from "./metrics";
 import type { Arrow, EdgePath, Label, Point } from "./types";
 
 /** The line stops this far inside the arrowhead, so that its end does not show beside the tip. */
 const INSET = 5;
 
-const text = (value: number): string => String(Math.round(value * 100) / 100);
 const distance = (a: Point, b: Point): number => Math.abs(a.x - b.x) + Math.abs(a.y - b.y);
 
 /** Without repeated points and points on a straight stretch. */
@@ -32,7 +32,7 @@ function towards(from: Point, to: Point, by: number): Point {
 /** SVG path data, and the length of the line. */
 export function rounded(points: readonly Point[], radius = CORNER): { path: string; length: number } {
   const first = points[0]!;
-  let path = `M${text(first.x)} ${text(first.y)}`;
+  let path = px`M${first.x} ${first.y}`;
   let length = 0;
   let from = first;
   for (let index = 1; index < points.length - 1; index++) {
@@ -41,12 +41,12 @@ export function rounded(points: readonly Point[], radius = CORNER): { path: stri
     const start = towards(b, a, r);
     const end = towards(b, c, r);
     const sweep = (b.x - a.x) * (c.y - b.y) - (b.y - a.y) * (c.x - b.x) > 0 ? 1 : 0;
-    path += `L${text(start.x)} ${text(start.y)}A${text(r)} ${text(r)} 0 0 ${sweep} ${text(end.x)} ${text(end.y)}`;
+    path += px`L${start.x} ${start.y}A${r} ${r} 0 0 ${sweep} ${end.x} ${end.y}`;
     length += distance(from, start) + (Math.PI / 2) * r;
     from = end;
   }
   const last = points.at(-1)!;
-  return { path: `${path}L${text(last.x)} ${text(last.y)}`, length: length + distance(from, last) };
+  return { path: path + px`L${last.x} ${last.y}`, length: length + distance(from, last) };
 }
 
 export interface Drawn {

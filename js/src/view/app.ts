@@ -80,7 +80,7 @@ function followSizes(context: ViewContext, sizes: Sizes, full: FullScreen, room:
 export function createApp(shared: Pick<ViewContext, "widget" | "interest">, el: HTMLElement, end: AbortSignal): void {
   const context: ViewContext = { ...shared, view: createViewState() };
   const { widget, view } = context;
-  const root = html("div.nf-widget", { "data-state": "idle" });
+  const root = html("div.widget", { "data-state": "idle" });
   followTheme(context, root, end);
   holdSingleKeys(root, end);
   const full = fullScreen(root, end);
@@ -94,7 +94,7 @@ export function createApp(shared: Pick<ViewContext, "widget" | "interest">, el: 
   const inspector = createInspector(context, end);
   root.append(
     createToolbar({ pane, picture, condition, fullScreen: full.toggle, focusStage }, end),
-    html("div.nf-body", canvas, inspector),
+    html("div.body", canvas, inspector),
     createSlider(context, end),
     createMessage(pane, condition, end),
     createReadout(pane, focusStage, end),

@@ -17,7 +17,7 @@ export function setAttributes(element: Element, attributes: Attributes): void {
 export const setChildren = (element: Element, children: readonly Child[]): void =>
   element.replaceChildren(...children.flatMap((child) => child || []));
 
-/** A tag, or a tag with classes: "div.nf-list nf-open". */
+/** A tag, or a tag with classes, each of which is given the prefix of ours: "div.list open" has .nf-list and .nf-open. */
 type Named<K extends string> = K | `${K}.${string}`;
 
 /** Makes elements of a namespace from a tag, attributes and children. A button is never one that submits. */
@@ -26,7 +26,7 @@ const maker =
   <K extends keyof Tags & string>(name: Named<K>, ...parts: readonly (Attributes | Child)[]): Tags[K] => {
     const [tag = "", classes] = name.split(".");
     const element = document.createElementNS(namespace, tag);
-    setAttributes(element, { class: classes, type: tag === "button" && tag });
+    setAttributes(element, { class: classes?.replace(/^| /g, "$&nf-"), type: tag === "button" && tag });
     for (const part of parts)
       if (typeof part === "string" || part instanceof Node) element.append(part);
       else if (part) setAttributes(element, part);
@@ -69,12 +69,12 @@ const ICONS = {
 export type IconName = keyof typeof ICONS;
 
 export function icon(name: IconName): SVGSVGElement {
-  return svg("svg.nf-icon", { viewBox: "0 0 15 15", "aria-hidden": "true" }, svg("path", { d: ICONS[name] }));
+  return svg("svg.icon", { viewBox: "0 0 15 15", "aria-hidden": "true" }, svg("path", { d: ICONS[name] }));
 }
 
 /** A push button with a picture; `label` is its accessible name and tooltip. */
 export function iconButton(name: IconName, label: string, press: () => void, signal: AbortSignal): HTMLButtonElement {
-  const button = html("button.nf-button", { "aria-label": label, title: label }, icon(name));
+  const button = html("button.button", { "aria-label": label, title: label }, icon(name));
   on(button, "click", press, signal);
   return button;
 }

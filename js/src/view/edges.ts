@@ -6,7 +6,7 @@ import type { EdgeInfo, GroupInfo } from "../protocol";
 import { watch } from "../state";
 import { on, setAttributes, svg } from "./dom";
 import { steady } from "./draw/card";
-import { fitText, label, type Measure } from "./draw/text";
+import { CODE, fitText, label, type Measure, NAME, SMALL } from "./draw/text";
 import type { Pane } from "./pane";
 
 /**
@@ -18,8 +18,8 @@ export function edgeHead({ x, y, dx, dy }: Arrow): SVGGElement {
   return svg(
     "g",
     { transform: `translate(${x} ${y}) rotate(${degrees})` },
-    svg("path.nf-edge-line nf-edge-stub", { d: "M-5 0H0" }),
-    svg("path.nf-edge-head nf-steady", { d: "M0 0L-5.8 3L-5.8 -3z" }),
+    svg("path.edge-line edge-stub", { d: "M-5 0H0" }),
+    svg("path.edge-head steady", { d: "M0 0L-5.8 3L-5.8 -3z" }),
   );
 }
 
@@ -35,26 +35,26 @@ export function edgeText(edge: EdgeInfo, pane: Pick<Pane, "index">): string {
 function edgeLabel(edge: EdgeInfo, place: Label, measure: Measure): SVGGElement | null {
   const via = viaText(edge);
   const shape = edge.shape ? sampleShape(edge.shape) : "";
-  const width = (text: string): number => measure(text, "code", 11);
   const names = edge.via.map((op) => op.name).join(" · ");
   const spellings = [[via, shape].filter(Boolean).join(" · "), via, names, shape].filter((text) => text !== "");
-  const text = spellings.find((each) => width(each) <= place.width) ?? fitText(names, place.width, width);
+  const text =
+    spellings.find((each) => measure(each, CODE) <= place.width) ?? fitText(names, place.width, measure, CODE);
   if (!text) return null;
   const on = place.placement === "on";
-  const drawn = label(0, on ? 4 : -1, text, { class: "nf-edge-label", "text-anchor": place.anchor });
+  const drawn = label(0, on ? 4 : -1, text, `edge-label ${place.anchor}`);
   if (!on) return steady(place.x, place.y, drawn);
   // The line is broken by paper the size of the words.
-  const room = width(text) + 12;
+  const room = measure(text, CODE) + 12;
   const left = { start: -6, middle: -room / 2, end: 6 - room }[place.anchor];
-  const paper = svg("rect.nf-edge-paper", { x: left, y: -8, width: room, height: 16 });
+  const paper = svg("rect.edge-paper", { x: left, y: -8, width: room, height: 16 });
   return steady(place.x, place.y, paper, drawn);
 }
 
 function edgeParts(edge: EdgeInfo, path: EdgePath, pane: Pane): (Element | null)[] {
   return [
-    svg("path.nf-edge-hit", { d: path.path }),
-    svg("path.nf-edge-halo", { d: path.path }),
-    svg("path.nf-edge-line", { d: path.path, "stroke-dashoffset": path.dash }),
+    svg("path.edge-hit", { d: path.path }),
+    svg("path.edge-halo", { d: path.path }),
+    svg("path.edge-line", { d: path.path, "stroke-dashoffset": path.dash }),
     edgeHead(path.arrow),
     path.label && edgeLabel(edge, path.label, pane.measure),
   ];
@@ -62,7 +62,7 @@ function edgeParts(edge: EdgeInfo, path: EdgePath, pane: Pane): (Element | null)
 
 /** One element per edge of the graph; elements live as long as their edge does. */
 export function createEdges(pane: Pane, end: AbortSignal): SVGGElement {
-  const layer = svg("g.nf-edges");
+  const layer = svg("g.edges");
   const elements = new Map<string, SVGGElement>();
   watch(end, () => {
     const { edges } = pane.index.value;
@@ -72,7 +72,7 @@ export function createEdges(pane: Pane, end: AbortSignal): SVGGElement {
       const edge = edges.get(path.id);
       if (!edge) continue;
       shown.add(edge.id);
-      const element = elements.get(edge.id) ?? svg("g.nf-edge");
+      const element = elements.get(edge.id) ?? svg("g.edge");
       elements.set(edge.id, element);
       setAttributes(element, {
         "data-edge": edge.id,
@@ -103,31 +103,30 @@ export function createEdges(pane: Pane, end: AbortSignal): SVGGElement {
 
 function groupElement(box: GroupBox, group: GroupInfo, pane: Pane, end: AbortSignal): SVGGElement {
   const { x, y, width, height, header } = box;
-  const frame = svg("rect.nf-group-box", { x, y, width, height, rx: 6 });
-  const element = svg("g.nf-group", { "data-stage": group.id }, svg("title", group.label), frame);
+  const frame = svg("rect.group-box", { x, y, width, height, rx: 6 });
+  const element = svg("g.group", { "data-stage": group.id }, svg("title", group.label), frame);
   if (!header) return element;
   const name = `Close ${group.label}`;
   const open = pane.widget.expanded.value.includes(group.id);
   const room = header.width - (open ? 22 : 0);
-  const text = fitText(group.label, room, (t) => pane.measure(t, "code", 11, 600));
-  const rest = room - pane.measure(text, "code", 11, 600) - 8;
-  const type = fitText(group.type_name, rest, (t) => pane.measure(t, "ui", 10));
+  const text = fitText(group.label, room, pane.measure, NAME);
+  const rest = room - pane.measure(text, NAME) - 8;
+  const type = fitText(group.type_name, rest, pane.measure, SMALL);
   const left = open ? 20 : 2;
-  const words = [label(left, 14, text, { class: "nf-name" })];
-  if (type && rest > 24)
-    words.push(label(left + pane.measure(text, "code", 11, 600) + 8, 14, type, { class: "nf-type" }));
+  const words = [label(left, 14, text, "name")];
+  if (type && rest > 24) words.push(label(left + pane.measure(text, NAME) + 8, 14, type, "type"));
   const button = open && collapseButton(group, name, pane, end);
-  element.append(steady(header.x, header.y, svg("g.nf-group-name", ...words, button)));
+  element.append(steady(header.x, header.y, svg("g.group-name", ...words, button)));
   return element;
 }
 
 function collapseButton(group: GroupInfo, name: string, pane: Pane, end: AbortSignal): SVGGElement {
   const { widget, index } = pane;
   const button = svg(
-    "g.nf-collapse",
+    "g.collapse",
     { role: "button", tabindex: 0, "aria-label": name, "aria-disabled": !widget.kernel && "true" },
     svg("title", widget.kernel ? name : needKernel("Other depths")),
-    svg("rect.nf-hit", { x: 0, y: 1, width: 18, height: 18 }),
+    svg("rect.hit", { x: 0, y: 1, width: 18, height: 18 }),
     svg("path", { d: "M5.5 10h7" }),
   );
   const close = (event: Event): void => {
@@ -150,7 +149,7 @@ function collapseButton(group: GroupInfo, name: string, pane: Pane, end: AbortSi
 }
 
 export function createGroups(pane: Pane, end: AbortSignal): SVGGElement {
-  const layer = svg("g.nf-groups");
+  const layer = svg("g.groups");
   let drawn = new AbortController();
   watch(end, () => {
     drawn.abort();

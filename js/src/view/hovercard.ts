@@ -9,7 +9,7 @@ import { bitmapOf, bitmapUrl, planeRange } from "./canvas";
 import { type Child, svg } from "./dom";
 import { inside } from "./draw/plan";
 import { mapSlots } from "./draw/slots";
-import { fitText, label } from "./draw/text";
+import { CODE, fitText, label, NAME } from "./draw/text";
 import { edgeHead } from "./edges";
 import type { Pane } from "./pane";
 import { leafScale } from "./scale";
@@ -53,21 +53,23 @@ function content(edge: EdgeInfo, pane: Pane, carried: boolean): { children: Chil
   const name = (id: string): string => pane.index.value.stages.get(id)?.label ?? id;
   const summary = pane.widget.overview.value?.stages[edge.source]?.[0];
   const pictures = tiles(summary, pane);
-  const code = (text: string): number => pane.measure(text, "code", 11);
-  const kind = pane.measure(edge.kind, "ui", 11, 600);
-  const title = fitText(`${name(edge.source)} → ${name(edge.target)}`, WIDTH - 2 * INSET - kind - 8, (text) =>
-    pane.measure(text, "code", 11, 600),
+  const kind = pane.measure(edge.kind, "600 11px ui");
+  const title = fitText(
+    `${name(edge.source)} → ${name(edge.target)}`,
+    WIDTH - 2 * INSET - kind - 8,
+    pane.measure,
+    NAME,
   );
   const shape = edge.shape ? sampleShape(edge.shape) : "";
-  const via = fitText(viaText(edge), WIDTH - 2 * INSET - code(shape) - 8, code);
+  const via = fitText(viaText(edge), WIDTH - 2 * INSET - pane.measure(shape, CODE) - 8, pane.measure, CODE);
   const bottom = pictures.length ? HEADER + TILE + 23 : HEADER + 18;
   const children: Child[] = [
-    label(INSET, 18, title, { class: "nf-name" }),
-    label(WIDTH - INSET, 18, edge.kind, { class: "nf-kind", "text-anchor": "end" }),
-    !carried && svg("path.nf-edge-line", { d: `M${INSET} ${HEADER}H${WIDTH - INSET}` }),
+    label(INSET, 18, title, "name"),
+    label(WIDTH - INSET, 18, edge.kind, "kind end"),
+    !carried && svg("path.edge-line", { d: `M${INSET} ${HEADER}H${WIDTH - INSET}` }),
     ...pictures,
-    label(INSET, bottom, via, { class: "nf-shape" }),
-    label(WIDTH - INSET, bottom, shape, { class: "nf-shape", "text-anchor": "end" }),
+    label(INSET, bottom, via, "shape"),
+    label(WIDTH - INSET, bottom, shape, "shape end"),
   ];
   return { children, height: bottom + 9 };
 }
@@ -85,22 +87,22 @@ function drawCard(edge: EdgeInfo, path: EdgePath, pane: Pane): SVGGElement {
     : clamp(below + height > room ? stretch.y - height - 14 : below, room - height);
   const { k, x: vx, y: vy } = pane.view.viewport.value;
   return svg(
-    "g.nf-hover nf-edge-colours",
+    "g.hover edge-colours",
     { "data-kind": edge.kind, "data-evidence": edge.evidence },
-    svg("rect.nf-raised", { x: x + 0.5, y: y + 0.5, width: WIDTH, height, rx: 5 }),
+    svg("rect.raised", { x: x + 0.5, y: y + 0.5, width: WIDTH, height, rx: 5 }),
     svg("g", { transform: `translate(${x} ${y})` }, ...children),
     carried &&
       svg(
-        "g",
-        { transform: `translate(${vx} ${vy}) scale(${k})`, class: "nf-hot" },
-        svg("path.nf-edge-line", { d: path.path, "stroke-dashoffset": path.dash }),
+        "g.hot",
+        { transform: `translate(${vx} ${vy}) scale(${k})` },
+        svg("path.edge-line", { d: path.path, "stroke-dashoffset": path.dash }),
         edgeHead(path.arrow),
       ),
   );
 }
 
 export function createHoverCard(pane: Pane, end: AbortSignal): SVGGElement {
-  const layer = svg("g.nf-hover-layer", { "aria-hidden": "true" });
+  const layer = svg("g.hover-layer", { "aria-hidden": "true" });
   watch(end, () => {
     const hover = pane.view.hover.value;
     const edge = hover.kind === "edge" ? pane.index.value.edges.get(hover.id) : undefined;

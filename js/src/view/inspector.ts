@@ -19,17 +19,13 @@ const TOPOLOGY: Readonly<Record<Graph["topology"], string>> = {
 
 /** Nothing is selected: what to do, and what is known of the model as a whole. */
 function hint(graph: Graph | null): Child[] {
-  const words = html("p.nf-i-hint", "Select a stage or an edge to see inside.");
+  const words = html("p.i-hint", "Select a stage or an edge to see inside.");
   if (!graph) return [words];
   const { model, topology, stages, edges, notes, failure } = graph;
   return [
-    html(
-      "header.nf-i-head",
-      html("h3.nf-i-name", model.name),
-      html("span.nf-i-type", `${count(model.parameters)} parameters`),
-    ),
+    html("header.i-head", html("h3.i-name", model.name), html("span.i-type", `${count(model.parameters)} parameters`)),
     words,
-    terms("nf-i-terms", [
+    terms("i-terms", [
       ["shown", `${plural(stages.length, "stage")}, ${plural(edges.length, "edge")}`],
       ["topology", TOPOLOGY[topology]],
       ["device", model.device],
@@ -44,12 +40,12 @@ function groupView(context: ViewContext, subject: GroupSubject, end: AbortSignal
   const buttons = members.map((stage) => stageButton(context, stage.id, stage.label, end));
   return [
     html(
-      "header.nf-i-head",
-      html("h3.nf-i-name", group.label),
-      html("span.nf-i-type", `${group.type_name} · ${plural(members.length, "stage")}`),
+      "header.i-head",
+      html("h3.i-name", group.label),
+      html("span.i-type", `${group.type_name} · ${plural(members.length, "stage")}`),
     ),
-    html("p.nf-i-hint", "A group has no picture of its own: select a stage in it, or close the group."),
-    html("nav.nf-i-edges", { "aria-label": "Stages of the group" }, html("div.nf-i-side", ...buttons)),
+    html("p.i-hint", "A group has no picture of its own: select a stage in it, or close the group."),
+    html("nav.i-edges", { "aria-label": "Stages of the group" }, html("div.i-side", ...buttons)),
     noteList(notes),
   ];
 }
@@ -57,8 +53,8 @@ function groupView(context: ViewContext, subject: GroupSubject, end: AbortSignal
 /** Empty, and asking for nothing, while the view's inspector is closed. */
 export function createInspector(context: ViewContext, end: AbortSignal): HTMLElement {
   const { widget, view } = context;
-  const panel = html("section.nf-inspector", { role: "region", "aria-label": "Inspector", tabindex: -1 });
-  const body = html("div.nf-i-body");
+  const panel = html("section.inspector", { role: "region", "aria-label": "Inspector", tabindex: -1 });
+  const body = html("div.i-body");
   panel.append(body);
   watch(end, () => {
     const selected = widget.selected.value;

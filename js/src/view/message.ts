@@ -69,12 +69,12 @@ async function copy(text: string, shown: HTMLElement): Promise<void> {
 }
 
 export function createMessage(pane: Pane, condition: ReadonlySignal<Condition>, end: AbortSignal): HTMLElement {
-  const title = html("span.nf-message-title");
-  const body = html("span.nf-message-body");
-  const words = html("div.nf-message-words", title, body);
-  const retry = html("button.nf-button nf-boxed", "Retry");
-  const copyButton = html("button.nf-button nf-boxed", "Copy");
-  const element = html("div.nf-message", { role: "alert" }, words, retry, copyButton);
+  const title = html("span.message-title");
+  const body = html("span.message-body");
+  const words = html("div.message-words", title, body);
+  const retry = html("button.button boxed", "Retry");
+  const copyButton = html("button.button boxed", "Copy");
+  const element = html("div.message", { role: "alert" }, words, retry, copyButton);
   on(
     retry,
     "click",

@@ -26,7 +26,7 @@ export function remade<E extends Element>(
   return element;
 }
 
-export const code = (...children: Child[]): HTMLElement => html("code.nf-i-code", ...children);
+export const code = (...children: Child[]): HTMLElement => html("code.i-code", ...children);
 
 /** A button with words on it. */
 export function textButton(
@@ -35,7 +35,7 @@ export function textButton(
   end: AbortSignal,
   ...children: Child[]
 ): HTMLButtonElement {
-  const button = html("button.nf-i-button", { "aria-label": label }, ...children);
+  const button = html("button.i-button", { "aria-label": label }, ...children);
   on(button, "click", press, end);
   return button;
 }
@@ -54,7 +54,7 @@ export function chooser<T>(
   end: AbortSignal,
 ): HTMLSelectElement {
   const options = choices.map(({ text }, i) => html("option", { value: i }, text));
-  const select = html("select.nf-i-select", { "aria-label": label }, ...options);
+  const select = html("select.i-select", { "aria-label": label }, ...options);
   watch(end, () => {
     select.selectedIndex = choices.findIndex(({ value }) => value === current.value);
   });
@@ -65,5 +65,5 @@ export function chooser<T>(
 /** Terms and their values, side by side. */
 export function terms(className: string, rows: readonly (readonly [string, Child])[]): HTMLDListElement {
   const parts = rows.map(([term, value]) => html("div", html("dt", term), html("dd", value)));
-  return html("dl", { class: className }, ...parts);
+  return html(`dl.${className}`, ...parts);
 }

@@ -1,12 +1,12 @@
 /** Over the picture, in screen px: the crosshair, and near by the grid, rulers and numbers of single pixels. */
 
 import { colourOf, inkOn } from "../colour";
-import { brief, compactShape } from "../format";
+import { brief, compactShape, px } from "../format";
 import { watch } from "../state";
 import { overlaps, type Rect, toScreen } from "../viewport";
 import { bitmapOf, bitmapUrl, type Plane, valueAt } from "./canvas";
 import { type Child, setChildren, svg } from "./dom";
-import { label } from "./draw/text";
+import { label, MONO, NAME } from "./draw/text";
 import type { Placed } from "./draw/tiles";
 import type { Aim, Pointing } from "./hover";
 import type { Pane, StagePicture } from "./pane";
@@ -58,11 +58,9 @@ function grid({ rect, pixel }: Shown, rows: Span, columns: Span): Child {
   const width = (columns[1] - columns[0]) * pixel.width;
   const height = (rows[1] - rows[0]) * pixel.height;
   let d = "";
-  for (let r = rows[0]; r <= rows[1]; r++)
-    d += `M${left.toFixed(1)} ${(rect.y + r * pixel.height).toFixed(1)}h${width.toFixed(1)}`;
-  for (let c = columns[0]; c <= columns[1]; c++)
-    d += `M${(rect.x + c * pixel.width).toFixed(1)} ${top.toFixed(1)}v${height.toFixed(1)}`;
-  return svg("path.nf-grid", { d });
+  for (let r = rows[0]; r <= rows[1]; r++) d += px`M${left} ${rect.y + r * pixel.height}h${width}`;
+  for (let c = columns[0]; c <= columns[1]; c++) d += px`M${rect.x + c * pixel.width} ${top}v${height}`;
+  return svg("path.grid", { d });
 }
 
 /** Indices along the upper and left edge of what can be seen of a slice, on strips of paper, and its name. */
@@ -72,11 +70,11 @@ function rulers(each: Shown, rows: Span, columns: Span, canvas: Rect): Child[] {
   const [right, bottom] = [Math.min(rect.x + rect.width, canvas.width), Math.min(rect.y + rect.height, canvas.height)];
   if (right - left < 2 * SIDE_STRIP || bottom - top < 2 * TOP_STRIP) return [];
   const small = Math.min(pixel.width, pixel.height) < RULERS_FROM_PX;
-  if (small) return [label(left + 4, top + 13, placed.slot.part, { class: "nf-ruler" })];
+  if (small) return [label(left + 4, top + 13, placed.slot.part, "ruler")];
   const every = (size: number): number => Math.ceil(RULER_STEP_PX / size);
   const [down, across] = [every(pixel.height), every(pixel.width)];
   const indices: Child[] = [];
-  const middle = { class: "nf-index", "text-anchor": "middle" };
+  const middle = "index middle";
   for (let c = columns[0]; c < columns[1]; c++) {
     const x = rect.x + (c + 0.5) * pixel.width;
     if (c % across === 0 && x > left + SIDE_STRIP + 4) indices.push(label(x, top + 24, String(c), middle));
@@ -88,10 +86,10 @@ function rulers(each: Shown, rows: Span, columns: Span, canvas: Rect): Child[] {
   }
   const side = { x: left, y: top + TOP_STRIP, width: SIDE_STRIP, height: bottom - top - TOP_STRIP };
   return [
-    svg("rect.nf-strip", { x: left, y: top, width: right - left, height: TOP_STRIP }),
-    svg("rect.nf-strip", { ...side }),
+    svg("rect.strip", { x: left, y: top, width: right - left, height: TOP_STRIP }),
+    svg("rect.strip", { ...side }),
     ...indices,
-    label(left + 6, top + 11, placed.slot.part, { class: "nf-ruler" }),
+    label(left + 6, top + 11, placed.slot.part, "ruler"),
   ];
 }
 
@@ -104,13 +102,7 @@ function numbers(each: Shown, plane: Plane, rows: Span, columns: Span): Child[] 
       const value = valueAt(plane, r, c);
       const fill = inkOn(colourOf(value, scale, style.table));
       const [x, y] = [rect.x + (c + 0.5) * pixel.width, rect.y + (r + 0.5) * pixel.height + 4];
-      out.push(
-        label(x, y, (plane.exact ? "" : "≈") + brief(value), {
-          class: "nf-number",
-          style: `fill: ${fill}`,
-          "text-anchor": "middle",
-        }),
-      );
+      out.push(label(x, y, (plane.exact ? "" : "≈") + brief(value), "number middle", { style: `fill: ${fill}` }));
     }
   return out;
 }
@@ -143,7 +135,7 @@ function miniature(pane: Pane, all: readonly Shown[], canvas: Rect): Child {
   const [width, height] = [(right - left) * k, (bottom - top) * k];
   const info = pane.index.value.stages.get(stage);
   const shape = info?.leaves[0] ? compactShape(info.leaves[0].shape) : "";
-  const words = pane.measure(info?.label ?? stage, "code", 11, 600) + 12 + pane.measure(shape, "code", 10);
+  const words = pane.measure(info?.label ?? stage, NAME) + 12 + pane.measure(shape, MONO);
   const panel = Math.max(width, words);
   const [x, y] = [canvas.width - panel - 18, canvas.height - height - 18];
   const tiles = all.map(({ placed, style }) => {
@@ -172,12 +164,12 @@ function miniature(pane: Pane, all: readonly Shown[], canvas: Rect): Child {
   const [x0, x1] = [at(-origin.x, width), at(canvas.width - origin.x, width)];
   const [y0, y1] = [at(-origin.y, height), at(canvas.height - origin.y, height)];
   return svg(
-    "g.nf-miniature",
-    svg("rect.nf-raised", { x: x - 8, y: y - 24, width: panel + 16, height: height + 32, rx: 5 }),
-    label(x, y - 8, info?.label ?? stage, { class: "nf-name" }),
-    label(x + panel, y - 8, shape, { class: "nf-range", "text-anchor": "end" }),
+    "g.miniature",
+    svg("rect.raised", { x: x - 8, y: y - 24, width: panel + 16, height: height + 32, rx: 5 }),
+    label(x, y - 8, info?.label ?? stage, "name"),
+    label(x + panel, y - 8, shape, "range end"),
     ...tiles,
-    svg("rect.nf-window", { x: x + x0, y: y + y0, width: x1 - x0, height: y1 - y0 }),
+    svg("rect.window", { x: x + x0, y: y + y0, width: x1 - x0, height: y1 - y0 }),
   );
 }
 
@@ -186,7 +178,7 @@ const spatial = ({ placed }: Aim | Shown): boolean =>
 
 function cross(rect: Rect, x: number, y: number): Child[] {
   const d = `M${rect.x} ${y}h${rect.width}M${x} ${rect.y}v${rect.height}`;
-  return [svg("path.nf-cross-paper", { d }), svg("path.nf-cross", { d })];
+  return [svg("path.cross-paper", { d }), svg("path.cross", { d })];
 }
 
 /** Lines through what the pointer is on, in its own slice and at the same place of the picture that went in. */
@@ -228,5 +220,5 @@ export function createPixels(pane: Pane, pointing: Pointing, end: AbortSignal): 
     const children = !aim || pane.view.level.value === "far" ? [] : crosshair(pane, aim);
     setChildren(cursor, children);
   });
-  return svg("g.nf-overlay", { "aria-hidden": "true" }, pixels, cursor);
+  return svg("g.overlay", { "aria-hidden": "true" }, pixels, cursor);
 }

@@ -9,10 +9,10 @@ export interface Entry {
 }
 
 function entryElement(entry: Entry, close: () => void, end: AbortSignal): HTMLElement {
-  const title = entry.title && html("span.nf-entry-title", entry.title);
-  const text = html("span.nf-entry-text", entry.text);
-  if (!entry.go) return html("li.nf-entry", { tabindex: -1 }, title, text);
-  const button = html("button.nf-entry", title, text);
+  const title = entry.title && html("span.entry-title", entry.title);
+  const text = html("span.entry-text", entry.text);
+  if (!entry.go) return html("li.entry", { tabindex: -1 }, title, text);
+  const button = html("button.entry", title, text);
   on(
     button,
     "click",

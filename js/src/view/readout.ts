@@ -82,19 +82,18 @@ function readoutText(pane: Pane): string {
 }
 
 function kindKey(kind: EdgeKind | "inferred"): HTMLElement {
-  const line = svg("path.nf-edge-line", { d: "M0 4h26" });
+  const line = svg("path.edge-line", { d: "M0 4h26" });
   const attributes = {
-    class: "nf-edge-colours",
     "data-kind": kind === "inferred" ? "main" : kind,
     "data-evidence": kind === "inferred" ? "inferred" : "traced",
   };
-  const sample = svg("svg", { width: 26, height: 8, "aria-hidden": "true" }, svg("g", attributes, line));
-  return html("span.nf-key", sample, kind);
+  const sample = svg("svg", { width: 26, height: 8, "aria-hidden": "true" }, svg("g.edge-colours", attributes, line));
+  return html("span.key", sample, kind);
 }
 
 /** The kinds of edges that are there, where there is more than the one. */
 function kinds(pane: Pane, end: AbortSignal): HTMLElement {
-  const element = html("span.nf-keys");
+  const element = html("span.keys");
   watch(end, () => {
     const edges = [...pane.index.value.edges.values()];
     const found: (EdgeKind | "inferred")[] = (["main", "skip", "merge"] as const).filter((kind) =>
@@ -123,8 +122,8 @@ function rangeWords({ widget }: Pane): readonly [low: string, high: string, mean
 
 function legend(pane: Pane, end: AbortSignal): HTMLElement {
   const [low, high] = [html("span"), html("span")];
-  const bar = html("span.nf-lut", { role: "img", "aria-label": "cool: negative, paper: zero, warm: positive" });
-  const whole = html("span.nf-legend", low, bar, high);
+  const bar = html("span.lut", { role: "img", "aria-label": "cool: negative, paper: zero, warm: positive" });
+  const whole = html("span.legend", low, bar, high);
   watch(end, () => {
     const { rgba } = colourTable(pane.view.theme.value);
     const url = bitmapUrl({ width: rgba.length / 4, height: 1, rgba });
@@ -138,10 +137,10 @@ function legend(pane: Pane, end: AbortSignal): HTMLElement {
 
 /** "3 notes": what the reader should know about how the graph was found. */
 function notes(pane: Pane, focusStage: (id: string) => void, end: AbortSignal): HTMLElement {
-  const button = html("button.nf-button nf-notes-button");
-  const list = html("ul.nf-list");
-  const panel = html("div.nf-popover nf-popover-up", { role: "region", "aria-label": "Notes" }, list);
-  const anchor = html("div.nf-anchor", button, panel);
+  const button = html("button.button notes-button");
+  const list = html("ul.list");
+  const panel = html("div.popover popover-up", { role: "region", "aria-label": "Notes" }, list);
+  const anchor = html("div.anchor", button, panel);
   const { close } = popover(button, panel, () => list.querySelector<HTMLElement>("button, [tabindex]")?.focus(), end);
   const next = successive(end);
   watch(end, () => {
@@ -163,11 +162,11 @@ function notes(pane: Pane, focusStage: (id: string) => void, end: AbortSignal): 
 }
 
 export function createReadout(pane: Pane, focusStage: (id: string) => void, end: AbortSignal): HTMLElement {
-  const text = html("span.nf-said");
+  const text = html("span.said");
   watch(end, () => {
     text.textContent = readoutText(pane);
     text.title = text.textContent;
   });
-  const live = html("div.nf-readout", { role: "status", "aria-live": "polite" }, text);
-  return html("div.nf-footer", live, notes(pane, focusStage, end), kinds(pane, end), legend(pane, end));
+  const live = html("div.readout", { role: "status", "aria-live": "polite" }, text);
+  return html("div.footer", live, notes(pane, focusStage, end), kinds(pane, end), legend(pane, end));
 }

@@ -11,12 +11,12 @@ import { track } from "./slide/track";
 function playButton(frames: Frames, end: AbortSignal): HTMLButtonElement {
   const { playing, still } = frames;
   const pause = svg(
-    "svg.nf-icon",
+    "svg.icon",
     { viewBox: "0 0 15 15", "aria-hidden": "true" },
     svg("path", { d: "M4 3h2.5v9H4zM8.5 3H11v9H8.5z" }),
   );
   const play = icon("play");
-  const button = html("button.nf-button nf-s-play");
+  const button = html("button.button s-play");
   watch(end, () => {
     const label = playing.value ? "Pause" : "Play";
     button.replaceChildren(playing.value ? pause : play);
@@ -30,7 +30,7 @@ function playButton(frames: Frames, end: AbortSignal): HTMLButtonElement {
 /** Pins this frame: what is shown is the difference to it, until it is reset. */
 function comparison({ widget }: ViewContext, frames: Frames, end: AbortSignal): readonly [HTMLElement, HTMLElement] {
   const { current, reference, compare } = frames;
-  const pin = html("button.nf-button", "Δ");
+  const pin = html("button.button", "Δ");
   const reset = textButton("", () => compare(null), end);
   watch(end, () => {
     const frame = reference.value;
@@ -62,27 +62,26 @@ function transport(context: ViewContext, frames: Frames, label: ReadonlySignal<s
   });
   const place = computed(() => `frame ${current.value + 1} of ${count.value}`);
   const [pin, reset] = comparison(context, frames, end);
-  const name = html("b.nf-s-label", live(label, end));
+  const name = html("b.s-label", live(label, end));
   watch(end, () => {
     name.hidden = !label.value;
     name.title = label.value;
   });
   return html(
-    "div.nf-s-transport",
-    html("div.nf-s-buttons", back, playButton(frames, end), forward, pin, menu(context, frames, end)),
+    "div.s-transport",
+    html("div.s-buttons", back, playButton(frames, end), forward, pin, menu(context, frames, end)),
     name,
-    html("span.nf-s-place", live(place, end)),
+    html("span.s-place", live(place, end)),
     reset,
   );
 }
 
 /** Index into the batch, from 0 as in Python. */
 function sampleChooser({ widget }: ViewContext, end: AbortSignal): HTMLElement {
-  const input = html("input", {
+  const input = html("input.s-number", {
     type: "number",
     min: 0,
     step: 1,
-    class: "nf-s-number",
     "aria-label": "Sample of the batch",
   });
   const most = computed(() => Math.max(0, widget.sample_count.value - 1));
@@ -103,7 +102,7 @@ function sampleChooser({ widget }: ViewContext, end: AbortSignal): HTMLElement {
     end,
   );
   const total = computed(() => `of 0–${most.value}`);
-  const box = html("label.nf-s-sample", "sample", input, html("span", live(total, end)));
+  const box = html("label.s-sample", "sample", input, html("span", live(total, end)));
   watch(end, () => {
     box.hidden = most.value === 0;
   });
@@ -120,8 +119,8 @@ export function createSlider(context: ViewContext, end: AbortSignal): HTMLElemen
     const place = `frame ${frames.current.value + 1} of ${frames.count.value}`;
     return label.value ? `${label.value}, ${place}` : place;
   });
-  const film = html("div.nf-s-film", transport(context, frames, label, end), track(frames, memory, spoken, end));
-  const root = html("div.nf-slider", { role: "group", "aria-label": "Frames" }, film, sampleChooser(context, end));
+  const film = html("div.s-film", transport(context, frames, label, end), track(frames, memory, spoken, end));
+  const root = html("div.slider", { role: "group", "aria-label": "Frames" }, film, sampleChooser(context, end));
   watch(end, () => {
     film.hidden = frames.count.value <= 1;
     root.hidden = frames.count.value <= 1 && widget.sample_count.value <= 1;

@@ -35,7 +35,7 @@ const NO_SUMMARIES: readonly Summary[] = [];
 
 export function createStage(pane: Pane, id: string, end: AbortSignal): SVGGElement {
   const { widget, view, interest } = pane;
-  const element = svg("g.nf-stage", { "data-stage": id, role: "button", "aria-keyshortcuts": "Enter e" });
+  const element = svg("g.stage", { "data-stage": id, role: "button", "aria-keyshortcuts": "Enter e" });
   const parts: Parts = {
     pane,
     id,

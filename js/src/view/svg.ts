@@ -63,10 +63,10 @@ function createPane(context: ViewContext, source: GraphSource): Pane {
 export function createGraphPane(context: ViewContext, source: GraphSource, end: AbortSignal): GraphPane {
   const pane = createPane(context, source);
   const { view } = pane;
-  const stages = svg("g.nf-stages");
-  const scene = svg("g.nf-scene", createGroups(pane, end), createEdges(pane, end), stages);
-  const root = svg("svg.nf-svg", { role: "group", "aria-label": "Stages of the network" }, scene);
-  const element = html("div.nf-canvas", { tabindex: -1 }, root);
+  const stages = svg("g.stages");
+  const scene = svg("g.scene", createGroups(pane, end), createEdges(pane, end), stages);
+  const root = svg("svg.svg", { role: "group", "aria-label": "Stages of the network" }, scene);
+  const element = html("div.canvas", { tabindex: -1 }, root);
   const elements = keepStages(pane, stages, end);
   const focusStage = (id: string): void => elements.get(id)?.focus({ preventScroll: true });
   watch(end, () => {

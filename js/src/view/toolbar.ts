@@ -58,14 +58,14 @@ function metaOf({ pane, condition }: ToolbarSource): Meta {
 
 const ring = (): SVGElement =>
   svg(
-    "svg.nf-icon",
+    "svg.icon",
     { viewBox: "0 0 15 15", "aria-hidden": "true" },
-    svg("circle.nf-ring", { cx: 7.5, cy: 7.5, r: 5, pathLength: 100 }),
+    svg("circle.ring", { cx: 7.5, cy: 7.5, r: 5, pathLength: 100 }),
   );
 
 function state(source: ToolbarSource, end: AbortSignal): HTMLElement {
-  const name = html("span.nf-model");
-  const meta = html("span.nf-meta");
+  const name = html("span.model");
+  const meta = html("span.meta");
   watch(end, () => {
     name.textContent = source.pane.widget.graph.value?.model.name ?? "";
     const { text, pill, icon: sign } = metaOf(source);
@@ -74,7 +74,7 @@ function state(source: ToolbarSource, end: AbortSignal): HTMLElement {
     meta.classList.toggle("nf-pill", pill);
     meta.title = text;
   });
-  return html("div.nf-state", html("span.nf-dot", { "aria-hidden": "true" }), name, meta);
+  return html("div.state", html("span.dot", { "aria-hidden": "true" }), name, meta);
 }
 
 /** A value between − and +. */
@@ -88,26 +88,25 @@ function stepper(
   press: (more: boolean) => void,
   end: AbortSignal,
 ): HTMLElement {
-  const value = html("output.nf-value");
+  const value = html("output.value");
   watch(end, () => {
     value.textContent = parts.shown.value;
   });
   const less = iconButton("minus", parts.less, () => press(false), end);
   const more = iconButton("plus", parts.more, () => press(true), end);
-  const title = parts.name && html("span.nf-title", parts.name);
-  return html("div.nf-stepper", { role: "group", "aria-label": parts.name || "zoom" }, title, less, value, more);
+  const title = parts.name && html("span.title", parts.name);
+  return html("div.stepper", { role: "group", "aria-label": parts.name || "zoom" }, title, less, value, more);
 }
 
 function searchBox({ pane, focusStage }: ToolbarSource, end: AbortSignal): HTMLElement {
-  const button = html("button.nf-button", { "aria-label": "Find a stage", title: "Find a stage" }, icon("search"));
-  const input = html("input", {
+  const button = html("button.button", { "aria-label": "Find a stage", title: "Find a stage" }, icon("search"));
+  const input = html("input.find", {
     type: "search",
-    class: "nf-find",
     placeholder: "name or type",
     "aria-label": "Name or type of a stage",
   });
-  const list = html("ul.nf-list");
-  const panel = html("div.nf-popover", input, list);
+  const list = html("ul.list");
+  const panel = html("div.popover", input, list);
   const next = successive(end);
   const fill = (): void => {
     const graph = pane.widget.graph.peek();
@@ -141,14 +140,14 @@ function searchBox({ pane, focusStage }: ToolbarSource, end: AbortSignal): HTMLE
     },
     end,
   );
-  return html("div.nf-anchor", button, panel);
+  return html("div.anchor", button, panel);
 }
 
 /** "Save the picture" as SVG or PNG. */
 function saveMenu({ pane, picture }: ToolbarSource, end: AbortSignal): HTMLElement {
   const button = iconButton("save", "Save the picture", () => {}, end);
-  const list = html("ul.nf-list");
-  const panel = html("div.nf-popover", list);
+  const list = html("ul.list");
+  const panel = html("div.popover", list);
   const entry = (format: "svg" | "png", text: string) => ({
     title: format.toUpperCase(),
     text,
@@ -162,11 +161,11 @@ function saveMenu({ pane, picture }: ToolbarSource, end: AbortSignal): HTMLEleme
   const entries = [entry("svg", "lines and words stay sharp"), entry("png", "twice as fine as on screen")];
   const { close } = popover(button, panel, () => list.querySelector("button")?.focus(), end);
   fillList(list, entries, close, end);
-  return html("div.nf-anchor", button, panel);
+  return html("div.anchor", button, panel);
 }
 
 function progress({ pane, condition }: ToolbarSource, end: AbortSignal): HTMLElement {
-  const bar = html("div.nf-progress", { role: "progressbar", "aria-label": "capture" });
+  const bar = html("div.progress", { role: "progressbar", "aria-label": "capture" });
   watch(end, () => {
     const { done, total } = pane.widget.status.value;
     bar.hidden = condition.value !== "busy" || total === 0;
@@ -221,7 +220,7 @@ export function createToolbar(source: ToolbarSource, end: AbortSignal): HTMLElem
     searchBox(source, end),
     inspector,
   ];
-  const controls = html("div.nf-controls", deep, zoom, html("div.nf-buttons", ...buttons));
-  const name = { class: "nf-toolbar", role: "toolbar", "aria-label": "Picture of the network" };
-  return html("div", name, state(source, end), controls, progress(source, end));
+  const controls = html("div.controls", deep, zoom, html("div.buttons", ...buttons));
+  const name = { role: "toolbar", "aria-label": "Picture of the network" };
+  return html("div.toolbar", name, state(source, end), controls, progress(source, end));
 }

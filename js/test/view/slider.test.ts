@@ -401,8 +401,8 @@ describe("what has been seen", () => {
     const spark = sparkline(context.widget, "input", cell)!;
     // Frames 0, 1 and 3 of 5, all with one mean, and the dot at the last of them.
     expect([...spark.querySelectorAll("path")].map((path) => path.getAttribute("d"))).toEqual([
-      "M0.0 4.0L10.0 4.0L30.0 4.0",
-      "M30.0 4.0h0",
+      "M0 4L10 4L30 4",
+      "M30 4h0",
     ]);
     spark.querySelector("rect")!.getBoundingClientRect = () => new DOMRect(100, 0, 40, 12);
     expect(sparkFrame(spark.querySelector("path")!, 121)).toBe(2);

@@ -6,7 +6,7 @@ import type { Level } from "../../viewport";
 import { type Child, svg } from "../dom";
 import { hatch, histogram, sentence, warning, zerosText } from "./marks";
 import type { Box, Cell } from "./plan";
-import { fitText, label, type Measure } from "./text";
+import { CODE, fitText, label, type Measure, MONO, NAME, SMALL } from "./text";
 import type { Drawing } from "./tiles";
 
 export const INSET = 7;
@@ -82,32 +82,32 @@ export function shapeOf(stage: StageInfo, summaries: readonly Summary[]): string
 
 /** Text keeps its size on screen above 100 %: a group that is scaled back around its origin. */
 export const steady = (x: number, y: number, ...children: readonly Child[]): SVGGElement =>
-  svg("g", { transform: `translate(${x} ${y})` }, svg("g.nf-steady", ...children));
+  svg("g", { transform: `translate(${x} ${y})` }, svg("g.steady", ...children));
 
 function head(stage: StageInfo, summary: Summary | undefined, style: CardStyle): Child[] {
   const { measure } = style;
   const room = style.card.width * Math.max(1, style.k) - 2 * INSET;
   const alarm = alarmText(stage, summary);
-  const alarmWidth = alarm ? measure(alarm, "code", 10) : 0;
+  const alarmWidth = alarm ? measure(alarm, MONO) : 0;
   const taken = alarm ? alarmWidth + 16 : 0;
   const expander = stage.expandable ? 16 : 0;
-  const name = fitText(stage.label, room - expander, (text) => measure(text, "code", 11, 600));
-  const type = fitText(typeText(stage), room - taken, (text) => measure(text, "ui", 10));
+  const name = fitText(stage.label, room - expander, measure, NAME);
+  const type = fitText(typeText(stage), room - taken, measure, SMALL);
   const corner: Child[] = [];
   if (alarm) corner.push(warning(-INSET, 27, alarm, alarmWidth));
   if (stage.expandable) corner.push(expandButton(stage, style));
   return [
-    steady(0, 0, label(INSET, 15, name, { class: "nf-name" }), label(INSET, 27, type, { class: "nf-type" })),
+    steady(0, 0, label(INSET, 15, name, "name"), label(INSET, 27, type, "type")),
     corner.length > 0 && steady(style.card.width, 0, ...corner),
   ];
 }
 
 function expandButton(stage: StageInfo, { live }: CardStyle): SVGGElement {
   return svg(
-    "g.nf-expand",
+    "g.expand",
     { "data-expand": stage.id, "aria-disabled": !live && "true" },
     svg("title", live ? `Show what is inside ${stage.label} (key e)` : needKernel("Other depths")),
-    svg("rect.nf-hit", { x: -22, y: 3, width: 18, height: 18 }),
+    svg("rect.hit", { x: -22, y: 3, width: 18, height: 18 }),
     svg("path", { d: "M-16.5 11.5h7M-13 8v7" }),
   );
 }
@@ -116,37 +116,37 @@ function foot(stage: StageInfo, summaries: readonly Summary[], style: CardStyle)
   const { card, size, measure } = style;
   const summary = summaries[0];
   const room = card.width * Math.max(1, style.k) - 2 * INSET;
-  const shape = fitText(shapeOf(stage, summaries), room, (text) => measure(text, "code", 11));
+  const shape = fitText(shapeOf(stage, summaries), room, measure, CODE);
   const rise = FOOT[size] - 15;
-  const left: Child[] = [label(INSET, -rise, shape, { class: "nf-shape" })];
-  const width = Math.min(SPARK_TO, room - measure(shape, "code", 11) - 7);
+  const left: Child[] = [label(INSET, -rise, shape, "shape")];
+  const width = Math.min(SPARK_TO, room - measure(shape, CODE) - 7);
   const beside = { x: INSET + room - width - 2, y: -rise - 8, width, height: 8 };
   left.push(width >= SPARK_FROM && (style.spark?.(beside) ?? null));
   if (size === "compact") return [steady(0, card.height, ...left)];
   const { statistics, histogram: bins } = summary ?? { statistics: null, histogram: null };
   const parts: Child[] = [];
   if (statistics && statistics.count > 0) {
-    left.push(label(INSET, -4, brief(statistics.min), { class: "nf-range" }));
-    const right = label(-INSET, -4, brief(statistics.max), { class: "nf-range", "text-anchor": "end" });
+    left.push(label(INSET, -4, brief(statistics.min), "range"));
+    const right = label(-INSET, -4, brief(statistics.max), "range end");
     parts.push(steady(card.width, card.height, right));
   }
   if (bins && statistics && statistics.count >= HISTOGRAM_FROM) {
     const drawn = histogram(bins, INSET, -28, card.width - 2 * INSET, 12);
-    const flat = svg("g.nf-steady-height", drawn);
+    const flat = svg("g.steady-height", drawn);
     parts.push(svg("g", { transform: `translate(0 ${card.height})` }, flat));
   }
   return [steady(0, card.height, ...left), ...parts];
 }
 
 const rounded = (card: Card): SVGRectElement =>
-  svg("rect.nf-card", { x: 0.5, y: 0.5, width: card.width - 1, height: card.height - 1, rx: 5 });
+  svg("rect.card", { x: 0.5, y: 0.5, width: card.width - 1, height: card.height - 1, rx: 5 });
 
 /** In the upper right of the picture: three dots for asked but not there, a cross for asked in vain. */
 function tag(card: Card, kind: "late" | "failed"): SVGGElement {
   const dots = [0, 1, 2].map((i) => svg("circle", { cx: card.width - 20.5 + i * 4.5, cy: 41, r: 1.2 }));
-  const cross = svg("path.nf-mark", { d: `M${card.width - 19} 38l6 6m0 -6l-6 6` });
+  const cross = svg("path.mark", { d: `M${card.width - 19} 38l6 6m0 -6l-6 6` });
   const frame = svg("rect", { x: card.width - 25.5, y: 34.5, width: 19, height: 13, rx: 3 });
-  return svg("g", { class: `nf-tag nf-${kind}` }, frame, ...(kind === "late" ? dots : [cross]));
+  return svg(`g.tag ${kind}`, frame, ...(kind === "late" ? dots : [cross]));
 }
 
 /** What stands in the picture box when there is no summary. */
@@ -154,13 +154,13 @@ export function placeholder(stage: StageInfo, box: Box, style: CardStyle): SVGGE
   const side = Math.min(box.width, box.height) * 0.8;
   const square = { x: 0, y: (box.height - side) / 2, width: side, height: side };
   const middle = `translate(${side / 2} ${box.height / 2})`;
-  if (stage.status === "raised") return svg("path.nf-mark", { d: "M-8 -8l16 16M8 -8l-16 16", transform: middle });
+  if (stage.status === "raised") return svg("path.mark", { d: "M-8 -8l16 16M8 -8l-16 16", transform: middle });
   const lines = hatch(square.x, square.y, side, side, style.waiting !== "now");
   if (stage.status === "not-run") return svg("g", lines, sentence("not called", square, style.measure));
   if (style.waiting !== "now") return svg("g", lines);
   // The turning is a transform of its own, so the place is the parent's.
-  const ring = svg("g", { transform: middle }, svg("circle.nf-ring", { r: 9, pathLength: 100 }));
-  return svg("g.nf-now", lines, ring);
+  const ring = svg("g", { transform: middle }, svg("circle.ring", { r: 9, pathLength: 100 }));
+  return svg("g.now", lines, ring);
 }
 
 export interface CardParts {
@@ -177,7 +177,7 @@ export function drawCard({ stage, summaries, drawing }: CardParts, style: CardSt
   return [
     rounded(style.card),
     ...head(stage, summaries[0], style),
-    svg("g.nf-picture", { transform: `translate(${box.x} ${box.y})` }, picture),
+    svg("g.picture", { transform: `translate(${box.x} ${box.y})` }, picture),
     ...foot(stage, summaries, style),
     (style.late || style.failed) && tag(style.card, style.failed ? "failed" : "late"),
   ];

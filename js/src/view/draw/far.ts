@@ -6,12 +6,13 @@ import { type Child, svg } from "../dom";
 import { type CardStyle, steady } from "./card";
 import { hatch } from "./marks";
 import { drawTile } from "./picture";
-import { fitText, label } from "./text";
+import { type Font, fitText, label } from "./text";
 import type { PictureStyle } from "./tiles";
 
 /** Side of the tile, screen px. */
 const SIDE = 22;
 const HALF = SIDE / 2;
+const FAR: Font = "600 10px code";
 const SQUARE = { x: -HALF, y: -HALF, width: SIDE, height: SIDE };
 
 /** The best classes as four bars. */
@@ -19,9 +20,9 @@ function miniBars(values: readonly (number | null)[]): SVGGElement {
   const most = Math.max(1e-12, ...values.map((value) => Math.abs(value ?? 0)));
   const bars = values.slice(0, 4).map((value, i) => {
     const width = Math.max(1, (Math.abs(value ?? 0) / most) * (SIDE - 6));
-    return svg("rect.nf-bar", { x: 3 - HALF, y: 4 - HALF + i * 4, width: width.toFixed(2), height: 2.5 });
+    return svg("rect.bar", { x: 3 - HALF, y: 4 - HALF + i * 4, width, height: 2.5 });
   });
-  return svg("g.nf-class nf-best", ...bars);
+  return svg("g.class best", ...bars);
 }
 
 function farTile(summary: Summary | undefined, style: PictureStyle): SVGElement | null {
@@ -38,20 +39,17 @@ export function drawFar(
   style: PictureStyle,
 ): Child[] {
   const room = (card.card.width + 12) * card.k;
-  const short = (text: string): string => fitText(text, room, (t) => card.measure(t, "code", 10, 600));
+  const short = (text: string): string => fitText(text, room, card.measure, FAR);
   const { port, width, height, y } = card.card;
   const middle = steady(
     width / 2,
     port.y - y,
-    svg("rect.nf-paper", { ...SQUARE }),
+    svg("rect.paper", { ...SQUARE }),
     farTile(summaries[0], style) ?? hatch(SQUARE.x, SQUARE.y, SIDE, SIDE, true),
-    svg("rect.nf-frame nf-far", { x: -HALF - 0.5, y: -HALF - 0.5, width: SIDE + 1, height: SIDE + 1 }),
-    label(0, -HALF - 6, short(stage.label), { class: "nf-name", "text-anchor": "middle" }),
-    label(0, HALF + 13, short(compactShape(summaries[0]?.shape ?? stage.leaves[0]?.shape ?? [])), {
-      class: "nf-range",
-      "text-anchor": "middle",
-    }),
+    svg("rect.frame far", { x: -HALF - 0.5, y: -HALF - 0.5, width: SIDE + 1, height: SIDE + 1 }),
+    label(0, -HALF - 6, short(stage.label), "name middle"),
+    label(0, HALF + 13, short(compactShape(summaries[0]?.shape ?? stage.leaves[0]?.shape ?? [])), "range middle"),
   );
   // The whole card answers to the pointer, though little of it is seen.
-  return [svg("rect.nf-hit", { width, height }), middle];
+  return [svg("rect.hit", { width, height }), middle];
 }

@@ -22,7 +22,7 @@ export function createImagePool(end: AbortSignal): ImagePool {
   return {
     show(name, { x, y, width, height }, { url, exact, smooth }) {
       used.add(name);
-      const holder = holders.get(name) ?? svg("g.nf-tile");
+      const holder = holders.get(name) ?? svg("g.tile");
       holders.set(name, holder);
       const current = holder.lastElementChild;
       const box = { x, y, width, height };

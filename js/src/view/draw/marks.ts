@@ -1,12 +1,10 @@
 /** Small drawings of a card: histogram, bars, hatch, signs. Data in, SVG out. */
 
-import { brief, percent } from "../../format";
+import { brief, percent, px } from "../../format";
 import type { Histogram, Picture } from "../../protocol";
 import { int32sOf } from "../../wire";
 import { svg } from "../dom";
-import { type Face, fitText, label, type Measure, wrapText } from "./text";
-
-const at = (value: number): string => value.toFixed(2);
+import { type Font, fitText, label, type Measure, MONO, SMALL, wrapText } from "./text";
 
 /**
  * Log counts of 64 bins as two areas, cool below zero and warm above, with a tick at zero where the range holds it.
@@ -22,17 +20,17 @@ export function histogram(data: Histogram, x: number, y: number, width: number, 
     const middle = low + ((high - low) * (i + 0.5)) / counts.length;
     const bar = Math.max(0.75, (Math.log1p(number) / tallest) * height);
     // A hair of overlap keeps the paper from shining through between bins.
-    const path = `M${at(x + step * i)} ${at(y + height)}v${at(-bar)}h${at(step + 0.02)}v${at(bar)}z`;
+    const path = px`M${x + step * i} ${y + height}v${-bar}h${step + 0.02}v${bar}z`;
     paths[middle < 0 ? "cool" : "warm"] += path;
   });
   const zero = high > low ? Math.round(x + (width * (0 - low)) / (high - low)) + 0.5 : null;
   return svg(
-    "g.nf-histogram",
+    "g.histogram",
     { "aria-hidden": "true" },
-    svg("path.nf-cool", { d: paths.cool }),
-    svg("path.nf-warm", { d: paths.warm }),
-    svg("path.nf-base", { d: `M${at(x)} ${at(y + height + 0.5)}h${at(width)}` }),
-    zero !== null && low <= 0 && high >= 0 && svg("path.nf-zero", { d: `M${zero} ${at(y + height - 2)}v5` }),
+    svg("path.cool", { d: paths.cool }),
+    svg("path.warm", { d: paths.warm }),
+    svg("path.base", { d: px`M${x} ${y + height + 0.5}h${width}` }),
+    zero !== null && low <= 0 && high >= 0 && svg("path.zero", { d: px`M${zero} ${y + height - 2}v5` }),
   );
 }
 
@@ -43,24 +41,22 @@ export function hatch(x: number, y: number, width: number, height: number, dashe
   for (let s = STEP; s < width + height; s += STEP) {
     const [x1, y1] = s <= height ? [0, s] : [s - height, height];
     const [x2, y2] = s <= width ? [s, 0] : [width, s - width];
-    d += `M${at(x + x1)} ${at(y + y1)}L${at(x + x2)} ${at(y + y2)}`;
+    d += px`M${x + x1} ${y + y1}L${x + x2} ${y + y2}`;
   }
-  return svg(
-    "g.nf-hatch",
-    svg("path", { d }),
-    svg("rect", { x, y, width, height, class: dashed ? "nf-dashed" : "nf-frame" }),
-  );
+  return svg("g.hatch", svg("path", { d }), svg(dashed ? "rect.dashed" : "rect.frame", { x, y, width, height }));
 }
 
 /** Lines of words in the middle of a box. */
 export function sentence(text: string, box: DOMRectInit & { width: number; height: number }, measure: Measure) {
   const LINE = 13;
-  const lines = wrapText(text, box.width - 8, Math.max(1, Math.floor(box.height / LINE)), (t) => measure(t, "ui", 10));
+  const lines = wrapText(text, box.width - 8, Math.max(1, Math.floor(box.height / LINE)), measure, SMALL);
   const top = (box.y ?? 0) + (box.height - lines.length * LINE) / 2 + 10;
   const middle = (box.x ?? 0) + box.width / 2;
-  const attributes = { class: "nf-small nf-halo", "text-anchor": "middle" };
+  const attributes = "small halo middle";
   return svg("g", ...lines.map((line, i) => label(middle, top + i * LINE, line, attributes)));
 }
+
+const BEST: Font = "600 10px ui";
 
 /** Best classes as bars, best first. Probabilities against 1, other scores against the largest. */
 export function classBars(
@@ -78,16 +74,15 @@ export function classBars(
   const drawn = entries.map(({ name, index, value }, i) => {
     const y = top + i * ROW;
     const number = value === null ? "–" : likely ? probability(value) : brief(value);
-    const room = width - measure(number, "code", 10) - 6;
-    const shown = fitText(name || `class ${index}`, room, (t) => measure(t, "ui", 10, i === 0 ? 600 : 400));
+    const room = width - measure(number, MONO) - 6;
+    const shown = fitText(name || `class ${index}`, room, measure, i === 0 ? BEST : SMALL);
     const bar = Math.max(1, (width * Math.abs(value ?? 0)) / full);
     return svg(
-      "g",
-      { class: i === 0 ? "nf-class nf-best" : "nf-class" },
-      label(0, y + 9, shown, { class: "nf-small" }),
-      label(width, y + 9, number, { class: "nf-small nf-mono", "text-anchor": "end" }),
-      svg("rect.nf-track", { x: 0, y: y + 11.5, width, height: 2.5 }),
-      svg("rect.nf-bar", { x: 0, y: y + 11.5, width: at(bar), height: 2.5 }),
+      i === 0 ? "g.class best" : "g.class",
+      label(0, y + 9, shown, "small"),
+      label(width, y + 9, number, "small mono end"),
+      svg("rect.track", { x: 0, y: y + 11.5, width, height: 2.5 }),
+      svg("rect.bar", { x: 0, y: y + 11.5, width: bar, height: 2.5 }),
     );
   });
   return svg("g", ...drawn);
@@ -107,14 +102,13 @@ export function vectorBars(values: ArrayLike<number>, width: number, height: num
     if (!Number.isFinite(value)) continue;
     const bar = Math.max(0.5, (Math.abs(value) / limit) * zero);
     const thick = Math.max(0.8, pitch - 0.5);
-    paths[value < 0 ? "cool" : "warm"] +=
-      `M${at(i * pitch)} ${at(zero)}v${at(value < 0 ? bar : -bar)}h${at(thick)}V${at(zero)}z`;
+    paths[value < 0 ? "cool" : "warm"] += px`M${i * pitch} ${zero}v${value < 0 ? bar : -bar}h${thick}V${zero}z`;
   }
   return svg(
     "g",
-    svg("path.nf-cool", { d: paths.cool }),
-    svg("path.nf-warm", { d: paths.warm }),
-    svg("path.nf-axis", { d: `M0 ${at(zero + 0.5)}h${at(width)}` }),
+    svg("path.cool", { d: paths.cool }),
+    svg("path.warm", { d: paths.warm }),
+    svg("path.axis", { d: px`M0 ${zero + 0.5}h${width}` }),
   );
 }
 
@@ -124,11 +118,10 @@ export function oneHot(values: readonly number[], width: number, height: number)
   const top = height / 2 - step;
   const cells = values.flatMap((value, i) => {
     const middle = (i + 0.5) * step;
-    const words = { class: "nf-small nf-mono", "text-anchor": "middle" };
+    const words = "small mono middle";
     return [
-      label(middle, top - 7, String(i), { ...words, class: "nf-small nf-mono nf-faint" }),
-      svg("rect", {
-        class: value === 1 ? "nf-one" : "nf-none",
+      label(middle, top - 7, String(i), `${words} faint`),
+      svg(value === 1 ? "rect.one" : "rect.none", {
         x: i * step + 0.5,
         y: top,
         width: step - 1,
@@ -146,14 +139,13 @@ export function wordColumns(words: readonly string[], width: number, height: num
   const perColumn = Math.max(1, Math.floor(height / LINE));
   const shown = words.slice(0, perColumn * 2);
   const column = width / 2;
-  const short = (text: string, room: number, face: Face) => fitText(text, room, (t) => measure(t, face, 10));
   const drawn = shown.flatMap((word, i) => {
     const left = Math.floor(i / perColumn) * column;
     const y = (i % perColumn) * LINE + 11;
     const cut = i === shown.length - 1 && words.length > shown.length;
     return [
-      label(left, y, String(i), { class: "nf-small nf-mono nf-faint" }),
-      label(left + 15, y, cut ? `… ${words.length}` : short(word, column - 16, "code"), { class: "nf-small nf-mono" }),
+      label(left, y, String(i), "small mono faint"),
+      label(left + 15, y, cut ? `… ${words.length}` : fitText(word, column - 16, measure, MONO), "small mono"),
     ];
   });
   return svg("g", ...drawn);
@@ -163,9 +155,9 @@ export function wordColumns(words: readonly string[], width: number, height: num
 export function warning(x: number, y: number, text: string, width: number): SVGGElement {
   const left = x - width - 11;
   return svg(
-    "g.nf-warning",
-    svg("path", { d: `M${at(left)} ${y}l4.5 -8l4.5 8z` }),
-    label(left + 11.5, y, text, { class: "nf-small nf-mono" }),
+    "g.warning",
+    svg("path", { d: px`M${left} ${y}l4.5 -8l4.5 8z` }),
+    label(left + 11.5, y, text, "small mono"),
   );
 }
 

@@ -8,7 +8,7 @@ import { svg } from "../dom";
 import type { Image } from "./images";
 import * as plan from "./plan";
 import { photoAt, type Slot } from "./slots";
-import { fitText, label } from "./text";
+import { fitText, label, MONO, SMALL } from "./text";
 import { type Drawing, frame, type PictureStyle, placedAt } from "./tiles";
 
 export type Overlay = Extract<Picture, { kind: "mask" | "boxes" }>;
@@ -96,12 +96,12 @@ function legend(picture: Overlay, cell: plan.Cell, { measure }: OverlayStyle): S
   const lines = linesOf(picture).slice(0, Math.floor(cell.height / LINE));
   return lines.flatMap(([colour, name, number], i) => {
     const y = cell.y + i * LINE;
-    const room = cell.width - 20 - measure(number, "code", 10);
-    const short = fitText(name, room, (text) => measure(text, "ui", 10));
+    const room = cell.width - 20 - measure(number, MONO);
+    const short = fitText(name, room, measure, SMALL);
     return [
-      svg("rect.nf-swatch", { x: 0.5, y: y + 2.5, width: 8, height: 8, fill: colour && cssColour(colour) }),
-      label(13, y + 10, short, { class: "nf-small" }),
-      label(cell.width, y + 10, number, { class: "nf-small nf-mono", "text-anchor": "end" }),
+      svg("rect.swatch", { x: 0.5, y: y + 2.5, width: 8, height: 8, fill: colour && cssColour(colour) }),
+      label(13, y + 10, short, "small"),
+      label(cell.width, y + 10, number, "small mono end"),
     ];
   });
 }
@@ -118,7 +118,7 @@ function rectangles(picture: Overlay, cell: plan.Cell): SVGElement[] {
       fill: "none",
     };
     const stroke = cssColour(classColour(picture.entries.length - 1 - i));
-    return [svg("rect.nf-box-paper", box), svg("rect.nf-box", { ...box, stroke })];
+    return [svg("rect.box-paper", box), svg("rect.box", { ...box, stroke })];
   });
 }
 

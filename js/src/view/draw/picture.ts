@@ -26,7 +26,7 @@ function drawMaps(summary: Summary, style: PictureStyle): Drawing {
     const slot = behind[(layout.sheets.length - 1 - i) % Math.max(1, behind.length)];
     return slot ? [tile(`sheet ${i}`, slot, cell, style), frame(cell, 0.5)] : [];
   });
-  children.push(svg("rect.nf-paper", { ...rectOf(layout) }));
+  children.push(svg("rect.paper", { ...rectOf(layout) }));
   children.push(...front.map((placed, i) => tile(`map ${i}`, placed.slot, placed, style)), frame(layout));
   return { element: svg("g", ...children), placed: front };
 }
@@ -120,9 +120,9 @@ export function drawPicture(summary: Summary, style: PictureStyle): Drawing {
       return drawVolume(picture, style);
     case "scalar": {
       const spellings = [picture.text, precise(picture.value)].filter((text) => text !== "");
-      const fits = (text: string): boolean => style.measure(text, "code", 20, 600) <= width;
+      const fits = (text: string): boolean => style.measure(text, "600 20px code") <= width;
       const text = spellings.find(fits) ?? brief(picture.value);
-      const number = label(0, height / 2 + 7, text, { class: "nf-scalar", "data-exact": true });
+      const number = label(0, height / 2 + 7, text, "scalar", { "data-exact": true });
       return { element: svg("g", number), placed: [] };
     }
     case "classes":

@@ -1,5 +1,5 @@
 /** A line through the means of a stage in the frames seen, with a dot at the frame that is shown; a click leads there. */
-import { brief } from "../../format";
+import { brief, px } from "../../format";
 import type { WidgetState } from "../../state";
 import { svg } from "../dom";
 import type { Cell } from "./plan";
@@ -15,19 +15,19 @@ export function sparkline(widget: WidgetState, stage: string, cell: Cell): SVGGE
   const last = Math.max(1, widget.frame_count.value - 1);
   const across = (frame: number): number => x + (frame / last) * width;
   const down = (mean: number): number => y + (high > low ? (high - mean) / (high - low) : 0.5) * height;
-  const place = (frame: number, mean: number): string => `${across(frame).toFixed(1)} ${down(mean).toFixed(1)}`;
+  const place = (frame: number, mean: number): string => px`${across(frame)} ${down(mean)}`;
   // Thousands of frames make no more points than there are pixels.
   const points = new Map(seen.map(([frame, mean]) => [Math.round(across(frame)), place(frame, mean)]));
   const shown = widget.overview.value?.frame ?? 0;
   const here = means.get(shown);
   const words = `Mean in the ${seen.length} frames seen: ${brief(low)} to ${brief(high)}; click to go there`;
   return svg(
-    "g.nf-spark",
+    "g.spark",
     { "data-last": last },
     svg("title", words),
-    svg("rect.nf-hit", { x, y: y - 2, width, height: height + 4 }),
+    svg("rect.hit", { x, y: y - 2, width, height: height + 4 }),
     svg("path", { d: `M${[...points.values()].join("L")}` }),
-    here !== undefined && svg("path.nf-spark-here", { d: `M${place(shown, here)}h0` }),
+    here !== undefined && svg("path.spark-here", { d: `M${place(shown, here)}h0` }),
   );
 }
 

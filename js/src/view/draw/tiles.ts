@@ -65,7 +65,7 @@ function planeUrl(plane: Plane, cell: Cell, style: PictureStyle): string {
 }
 
 export const frame = ({ x, y, width, height }: Cell, inset = -0.5): SVGRectElement =>
-  svg("rect.nf-frame", {
+  svg("rect.frame", {
     x: x + inset,
     y: y + inset,
     width: Math.max(0, width - 2 * inset),

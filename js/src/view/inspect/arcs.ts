@@ -1,4 +1,5 @@
 /** Where one query looks: an arc to each key, as wide as its weight. */
+import { px } from "../../format";
 import { type ReadonlySignal, type Signal, watch } from "../../state";
 import { html, on, setAttributes, svg } from "../dom";
 import type { Reading } from "./reading";
@@ -37,7 +38,8 @@ export function arcsOf(
     const width = Math.max(0.75, Math.min(1, weight) * WIDEST);
     const height = key === query ? 14 : 14 + (Math.abs(from - to) / WIDTH) * (TOP - 22);
     const lean = key === query ? 9 : 0;
-    const d = `M${from.toFixed(1)} ${TOP}C${(from - lean).toFixed(1)} ${(TOP - height * 1.3).toFixed(1)} ${(to + lean).toFixed(1)} ${(TOP - height * 1.3).toFixed(1)} ${to.toFixed(1)} ${TOP}`;
+    const top = TOP - height * 1.3;
+    const d = px`M${from} ${TOP}C${from - lean} ${top} ${to + lean} ${top} ${to} ${TOP}`;
     return { key, d, width };
   });
 }
@@ -53,19 +55,19 @@ export function arcs(source: ArcsSource, end: AbortSignal): HTMLElement | null {
   const buttons = Array.from({ length: count }, (_, key) =>
     html("button", { "data-key": key }, html("span"), html("small")),
   );
-  const keys = html("div.nf-i-keys", ...buttons);
-  const heading = html("p.nf-i-from");
+  const keys = html("div.i-keys", ...buttons);
+  const heading = html("p.i-from");
   watch(end, () => {
     const { row, column } = spot.value;
     const weights = reading.row.value ?? [];
     figure.replaceChildren(
       ...arcsOf(weights, row, count).map(({ key, d, width }) =>
-        svg("path.nf-i-arc", { d, "stroke-width": width, "data-here": key === column }),
+        svg("path.i-arc", { d, "stroke-width": width, "data-here": key === column }),
       ),
     );
     const name = labels.value[row];
     const from = html("b", name === undefined ? `from query ${row}` : `from “${name}” at ${row}`);
-    heading.replaceChildren(from, html("span.nf-i-muted", "line width = weight"));
+    heading.replaceChildren(from, html("span.i-muted", "line width = weight"));
     for (const [key, button] of buttons.entries()) {
       const text = labels.value[key] ?? String(key);
       const weight = weightText(weights[key]);
@@ -84,5 +86,5 @@ export function arcs(source: ArcsSource, end: AbortSignal): HTMLElement | null {
     },
     end,
   );
-  return html("div.nf-i-arcs", heading, figure, keys);
+  return html("div.i-arcs", heading, figure, keys);
 }

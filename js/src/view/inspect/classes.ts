@@ -36,14 +36,14 @@ export const className = (classes: Classes, index: number): string =>
 export function classList(classes: ReadonlySignal<Classes>, spot: Signal<Spot>, end: AbortSignal): HTMLElement {
   const make = () =>
     classes.value.entries.map(({ index, name, value }) => {
-      const fill = html("span.nf-i-class-fill");
-      fill.style.width = `${(barShare(value, classes.value.entries) * 100).toFixed(2)}%`;
-      const label = html("span.nf-i-class-name", { title: name }, name || `class ${index}`);
-      const bar = html("span.nf-i-class-bar", { "aria-hidden": "true" }, fill);
-      const parts = [html("small.nf-i-class-index", String(index)), label, html("b", classValue(value)), bar];
+      const fill = html("span.i-class-fill");
+      fill.style.width = `${barShare(value, classes.value.entries) * 100}%`;
+      const label = html("span.i-class-name", { title: name }, name || `class ${index}`);
+      const bar = html("span.i-class-bar", { "aria-hidden": "true" }, fill);
+      const parts = [html("small.i-class-index", String(index)), label, html("b", classValue(value)), bar];
       return html("li", html("button", { "data-index": index }, ...parts));
     });
-  const list = remade(html("ol.nf-i-classes"), make, end);
+  const list = remade(html("ol.i-classes"), make, end);
   watch(end, () => {
     const { column } = spot.value;
     for (const button of list.querySelectorAll<HTMLElement>("[data-index]"))

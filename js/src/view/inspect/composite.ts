@@ -31,11 +31,11 @@ export function composite(leaf: Leaf, size: readonly [number, number], end: Abor
   const components = { ...leaf, name: `${leaf.name} pca`.trim() };
   const canvas = html("canvas", { role: "img", "aria-label": "Principal components of the channels" });
   const heading = html(
-    "h4.nf-i-heading",
+    "h4.i-heading",
     html("b", "Components"),
     html("span", "the first three, as red, green and blue"),
   );
-  const whole = html("section.nf-i-section nf-i-composite", heading, canvas);
+  const whole = html("section.i-section i-composite", heading, canvas);
   const claim = context.interest.claim(end);
   const [width, height] = boxOf(size, SIDE);
   let first: readonly Range[] | null = null;

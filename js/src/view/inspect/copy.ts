@@ -8,8 +8,8 @@ const DONE_MS = 1600;
 
 /** Where the clipboard is denied, or the host has none, the text is selected for the reader to copy. */
 export function copyLine(text: ReadonlySignal<string>, end: AbortSignal): HTMLElement {
-  const line = html("code.nf-i-expression", { tabindex: 0, "aria-label": "Python expression" }, live(text, end));
-  const said = html("span.nf-i-said", { role: "status" });
+  const line = html("code.i-expression", { tabindex: 0, "aria-label": "Python expression" }, live(text, end));
+  const said = html("span.i-said", { role: "status" });
   let timer: ReturnType<typeof setTimeout> | undefined;
   const say = (words: string): void => {
     said.textContent = words;
@@ -33,7 +33,7 @@ export function copyLine(text: ReadonlySignal<string>, end: AbortSignal): HTMLEl
     text.value;
     said.replaceChildren();
   });
-  return html("div.nf-i-copy", line, said, button);
+  return html("div.i-copy", line, said, button);
 }
 
 function select(element: HTMLElement): void {

@@ -26,9 +26,9 @@ const EVIDENCE: Readonly<Record<EdgeInfo["evidence"], string>> = {
 
 /** The ops in the order in which they ran; a bare connection says so. */
 function opList({ via }: EdgeInfo): HTMLElement {
-  if (!via.length) return html("p.nf-i-muted", "no op between them: the target takes what the source gives");
+  if (!via.length) return html("p.i-muted", "no op between them: the target takes what the source gives");
   const items = via.map((op) => html("li", html("code", opText(op))));
-  return html("ol.nf-i-ops", { "aria-label": "Ops along the edge" }, ...items);
+  return html("ol.i-ops", { "aria-label": "Ops along the edge" }, ...items);
 }
 
 /** The source's leaf that crosses: the one of the edge's shape, where that is told, else the first. */
@@ -60,16 +60,12 @@ function channels(context: ViewContext, { edge, source }: EdgeSubject, end: Abor
       };
       const pick = (item: number): void => select(context, source.id, item);
       return [
-        html(
-          "h4.nf-i-heading",
-          html("b", "What crosses"),
-          html("span", `${lens.count} ${lens.item}s of ${source.label}`),
-        ),
+        html("h4.i-heading", html("b", "What crosses"), html("span", `${lens.count} ${lens.item}s of ${source.label}`)),
         channelGrid(leaf, lens, pick, scope),
       ];
     });
   };
-  return remade(html("section.nf-i-section nf-i-items"), make, end);
+  return remade(html("section.i-section i-items"), make, end);
 }
 
 function channelGrid(leaf: Leaf, lens: MapsLens, pick: (item: number) => void, end: AbortSignal): HTMLElement {
@@ -99,19 +95,19 @@ export function edgeView(context: ViewContext, graph: Graph, subject: EdgeSubjec
   const whole = edge.shape ? shapeText(edge.shape) : "";
   return [
     html(
-      "header.nf-i-head",
-      html("h3.nf-i-name", `${source.label} → ${target.label}`),
-      html("span.nf-i-kind", { "data-kind": edge.kind }, edge.kind),
-      html("span.nf-i-space"),
-      html("code.nf-i-shape", edge.shape ? shape : ""),
+      "header.i-head",
+      html("h3.i-name", `${source.label} → ${target.label}`),
+      html("span.i-kind", { "data-kind": edge.kind }, edge.kind),
+      html("span.i-space"),
+      html("code.i-shape", edge.shape ? shape : ""),
     ),
     html(
-      "div.nf-i-route",
+      "div.i-route",
       stageButton(context, source.id, source.label, end),
       edgeSample(edge, 96),
       stageButton(context, target.id, target.label, end),
     ),
-    terms("nf-i-terms", [
+    terms("i-terms", [
       ["kind", `${edge.kind}: ${KINDS[edge.kind]}`],
       ["evidence", `${edge.evidence}: ${EVIDENCE[edge.evidence]}`],
       ["ops", opList(edge)],

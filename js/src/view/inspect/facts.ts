@@ -43,7 +43,7 @@ function waitingText({ context, exact, failure }: FactsSource): string {
 export function facts(source: FactsSource, end: AbortSignal): HTMLElement {
   const { value, exact, scale, context } = source;
   const number = html(
-    "output.nf-i-value",
+    "output.i-value",
     { "aria-live": "polite" },
     live(
       computed(() => valueText(value.value, exact.value)),
@@ -51,15 +51,15 @@ export function facts(source: FactsSource, end: AbortSignal): HTMLElement {
     ),
   );
   watch(end, () => setAttributes(number, { "data-exact": exact.value && value.value !== null }));
-  const swatch = html("div.nf-i-swatch", { "aria-hidden": "true" });
+  const swatch = html("div.i-swatch", { "aria-hidden": "true" });
   watch(end, () => {
     const table = colourTable(context.view.theme.value);
     const shown = value.value;
     swatch.style.background = shown === null ? "none" : cssColour(colourOf(shown, scale.value, table));
   });
-  const list = remade(html("div"), () => [terms("nf-i-facts-list", source.facts.value)], end);
+  const list = remade(html("div"), () => [terms("i-facts-list", source.facts.value)], end);
   const waiting = html(
-    "p.nf-i-waiting",
+    "p.i-waiting",
     { role: "status" },
     live(
       computed(() => waitingText(source)),
@@ -67,5 +67,5 @@ export function facts(source: FactsSource, end: AbortSignal): HTMLElement {
     ),
   );
   watch(end, () => setAttributes(waiting, { "data-failed": source.failure.value !== "" }));
-  return html("div.nf-i-facts", html("span.nf-i-muted", "value"), number, swatch, list, waiting);
+  return html("div.i-facts", html("span.i-muted", "value"), number, swatch, list, waiting);
 }

@@ -41,14 +41,14 @@ let grids = 0;
 
 export function grid(source: GridSource, end: AbortSignal): HTMLElement {
   const prefix = `nf-i-grid-${++grids}`;
-  const box = html("div.nf-i-grid", {
+  const box = html("div.i-grid", {
     role: "listbox",
     tabindex: 0,
     "aria-label": `${source.items.length} ${source.item}s`,
   });
   const rows: Row[] = [];
   for (let i = 0; i < source.items.length; i += ACROSS) {
-    const element = html("div.nf-i-row", { role: "presentation" });
+    const element = html("div.i-row", { role: "presentation" });
     rows.push({ element, items: source.items.slice(i, i + ACROSS), near: signal(false) });
   }
   for (const row of rows) watch(end, () => (row.near.value ? fill(row, source, prefix, box) : undefined));
@@ -75,13 +75,13 @@ function tile(item: number, source: GridSource, prefix: string, life: AbortSigna
   const { context } = source;
   const [width, height] = boxOf(source.size, TILE, 6);
   const canvas = html("canvas", { "aria-hidden": "true" });
-  const frame = html("span.nf-i-tile", canvas);
+  const frame = html("span.i-tile", canvas);
   const name = `${source.item} ${item}`;
   const option = html(
-    "div.nf-i-cell",
+    "div.i-cell",
     { role: "option", id: `${prefix}-${item}`, "data-item": item, title: name, "aria-label": name },
     frame,
-    html("span.nf-i-number", String(item)),
+    html("span.i-number", String(item)),
   );
   watch(life, () => setAttributes(option, { "aria-selected": String(source.picked.value === item) }));
   watch(life, () => {

@@ -12,7 +12,7 @@ export function rowLabels(labels: readonly string[], spot: Signal<Spot>, end: Ab
   const buttons = labels.map((text, row) =>
     html("button", { tabindex: -1, "data-row": row, title: `${row} “${text}”` }, text),
   );
-  const list = html("ol.nf-i-labels", ...buttons.map((button) => html("li", button)));
+  const list = html("ol.i-labels", ...buttons.map((button) => html("li", button)));
   watch(end, () => {
     for (const [row, button] of buttons.entries()) setAttributes(button, { "data-here": spot.value.row === row });
   });
@@ -40,10 +40,10 @@ export function columnLabels(
   const texts = labels.map((text, column) => {
     const x = ((column + 0.5) * width) / labels.length + 3;
     const place = { x, y: HEIGHT - 3, transform: `rotate(-48 ${x} ${HEIGHT - 3})` };
-    return svg("text.nf-i-column-label", { ...place }, text);
+    return svg("text.i-column-label", { ...place }, text);
   });
   watch(end, () => {
     for (const [column, text] of texts.entries()) setAttributes(text, { "data-here": spot.value.column === column });
   });
-  return svg("svg.nf-i-column-labels", { width, height: HEIGHT, "aria-hidden": "true" }, ...texts);
+  return svg("svg.i-column-labels", { width, height: HEIGHT, "aria-hidden": "true" }, ...texts);
 }

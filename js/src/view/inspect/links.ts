@@ -9,16 +9,16 @@ import type { StageSubject } from "./subject";
 
 /** A piece of the edge as it is drawn in the graph: kind by colour and dash, guesses faint. */
 export function edgeSample({ kind, evidence }: Pick<EdgeInfo, "kind" | "evidence">, width = 22): SVGSVGElement {
-  const attributes = { class: "nf-i-sample", width, height: 8, viewBox: `0 0 ${width} 8`, "aria-hidden": "true" };
+  const attributes = { width, height: 8, viewBox: `0 0 ${width} 8`, "aria-hidden": "true" };
   const line = { "data-kind": kind, "data-evidence": evidence, d: `M0 4H${width}` };
-  return svg("svg", attributes, svg("path", line));
+  return svg("svg.i-sample", attributes, svg("path", line));
 }
 
 export const labelOf = (stages: readonly StageInfo[], id: string): string =>
   stages.find((stage) => stage.id === id)?.label ?? id;
 
 export function stageButton(context: ViewContext, id: string, label: string, end: AbortSignal): HTMLButtonElement {
-  return textButton(`Select ${label}`, () => select(context, id), end, html("span.nf-i-code", label));
+  return textButton(`Select ${label}`, () => select(context, id), end, html("span.i-code", label));
 }
 
 /** "enc2 skip cat(dim=1)": the stage at the other end, the kind and how it joins. Selects the edge. */
@@ -30,10 +30,10 @@ function edgeButton(context: ViewContext, edge: EdgeInfo, far: string, end: Abor
     label,
     () => select(context, edge.id),
     end,
-    html("span.nf-i-code", far),
+    html("span.i-code", far),
     " ",
     edgeSample(edge),
-    html("span.nf-i-kind", { "data-kind": edge.kind }, edge.kind),
+    html("span.i-kind", { "data-kind": edge.kind }, edge.kind),
   );
   button.dataset.edge = edge.id;
   if (via) button.title = edge.via.map(opText).join(", ");
@@ -49,13 +49,13 @@ export function edgeLinks(
 ): HTMLElement {
   const side = (name: string, edges: readonly EdgeInfo[], far: "source" | "target", none: string): HTMLElement =>
     html(
-      "div.nf-i-side",
-      html("span.nf-i-muted", name),
+      "div.i-side",
+      html("span.i-muted", name),
       ...edges.map((edge) => edgeButton(context, edge, labelOf(stages, edge[far]), end)),
-      edges.length ? null : html("span.nf-i-none", none),
+      edges.length ? null : html("span.i-none", none),
     );
   return html(
-    "nav.nf-i-edges",
+    "nav.i-edges",
     { "aria-label": "Edges" },
     stage.kind === "input" ? null : side("in", incoming, "source", "nothing"),
     stage.kind === "output" ? null : side("out", outgoing, "target", "feeds nothing"),

@@ -24,8 +24,7 @@ const COMPONENTS_FROM = 5;
 /** Width of a mask or of boxes, CSS px, and how many of them are named below. */
 const [OVERLAY, LINES] = [240, 12];
 
-const section = (name: string, ...children: Child[]): HTMLElement =>
-  html("section", { class: `nf-i-section nf-i-${name}` }, ...children);
+const section = (name: string, ...children: Child[]): HTMLElement => html(`section.i-section i-${name}`, ...children);
 
 const titled = (word: string): string => `${word.charAt(0).toUpperCase()}${word.slice(1)}s`;
 
@@ -42,11 +41,11 @@ function itemsHeading({ context, lens, summary }: Leaf, end: AbortSignal): HTMLE
     context.widget.write("options", { ...options.peek(), channel_order });
   const ranked = measure !== "" && lens.count > 1;
   return html(
-    "h4.nf-i-heading",
+    "h4.i-heading",
     html("b", titled(lens.item)),
     html("span", ranked ? `${grouped(lens.count)}, ranked by` : grouped(lens.count)),
     ranked && chooser(`Order of the ${lens.item}s`, choices, rule, choose, end),
-    html("span.nf-i-space"),
+    html("span.i-space"),
     remade(html("span"), () => [healthLine(summary.value)], end),
   );
 }
@@ -109,7 +108,7 @@ function lookAtTokens(leaf: Leaf, lens: TokensLens, stage: StageInfo, end: Abort
     (scoped) => (mode.value === "map" ? featureScope(source, scoped) : matrixScope(source, spot, scoped)),
     end,
   );
-  const show = html("div.nf-i-cut", chooser("What is shown large", choices, mode, choose, end));
+  const show = html("div.i-cut", chooser("What is shown large", choices, mode, choose, end));
   return [
     section("items", itemsHeading(leaf, end), tokensGrid(source, end)),
     section("scope-of", show, body),
@@ -147,15 +146,15 @@ function classesOf({ summary }: Leaf): ReadonlySignal<Classes> | null {
 
 function classesSection(classes: ReadonlySignal<Classes>, spot: Signal<Spot>, end: AbortSignal): HTMLElement {
   const text = computed(() => classesText(classes.value));
-  const heading = html("h4.nf-i-heading", html("b", "Classes"), html("span", live(text, end)));
+  const heading = html("h4.i-heading", html("b", "Classes"), html("span", live(text, end)));
   return section("items", heading, classList(classes, spot, end));
 }
 
 function lookAtRest({ summary }: Leaf, end: AbortSignal): Child[] {
   const make = (): Child[] => {
     const { picture } = summary.value;
-    if (picture.kind === "scalar") return [html("output.nf-i-value", picture.text)];
-    if (picture.kind === "nothing") return [html("p.nf-i-hatch", picture.reason)];
+    if (picture.kind === "scalar") return [html("output.i-value", picture.text)];
+    if (picture.kind === "nothing") return [html("p.i-hatch", picture.reason)];
     if (picture.kind === "classes") return [classesSection(signal(picture), signal({ row: 0, column: 0 }), end)];
     return [];
   };
@@ -175,15 +174,15 @@ function overlaySection({ context, summary }: Leaf, end: AbortSignal): HTMLEleme
     const drawn = drawOverlay(picture, {
       box,
       density: view.ratio.value,
-      measure: (text, _, px) => text.length * px * 0.6,
+      measure: (text) => text.length * 6,
       images,
       table: colourTable(view.theme.value),
       photoOf: (path) => photoAtPath(widget.graph.value, widget.overview.value, path),
     });
     const text =
       picture.kind === "mask" ? maskText(picture) : `${plural(picture.count, "box", "boxes")}, the best shown`;
-    const head = html("h4.nf-i-heading", html("b", picture.kind === "mask" ? "Mask" : "Boxes"), html("span", text));
-    return [head, svg("svg.nf-i-overlay", { ...box, viewBox: `0 0 ${box.width} ${box.height}` }, drawn.element)];
+    const head = html("h4.i-heading", html("b", picture.kind === "mask" ? "Mask" : "Boxes"), html("span", text));
+    return [head, svg("svg.i-overlay", { ...box, viewBox: `0 0 ${box.width} ${box.height}` }, drawn.element)];
   };
   return remade(section("items"), make, end);
 }

@@ -8,7 +8,7 @@ import { code, terms } from "../parts";
 export function noteList(notes: readonly NoteInfo[], labelOf?: (stage: string) => string): HTMLElement | null {
   if (!notes.length) return null;
   return html(
-    "ul.nf-i-notes",
+    "ul.i-notes",
     { "aria-label": "Notes" },
     ...notes.map(({ kind, text, stage }) => {
       const name = !labelOf || !stage ? null : code(`${labelOf(stage)}: `);
@@ -26,9 +26,9 @@ export function failureBox(failure: FailureInfo): HTMLElement {
     rows.push([path || `operand ${i}`, `${shapeText(shape)} ${dtype}`]);
   if (location) rows.push(["at", location]);
   return html(
-    "div.nf-i-failure",
+    "div.i-failure",
     { role: "note" },
-    html("p.nf-i-alarm", icon("cross"), html("b", type), " ", code(message)),
-    terms("nf-i-terms", rows),
+    html("p.i-alarm", icon("cross"), html("b", type), " ", code(message)),
+    terms("i-terms", rows),
   );
 }

@@ -1,4 +1,5 @@
 /** Where in the input picture a spot of a feature map lies: the same place, relative to width and height. */
+import { px } from "../../format";
 import { ancestors, indexGraph } from "../../graph";
 import type { Graph, Overview, Picture } from "../../protocol";
 import { computed, type ReadonlySignal, type ViewContext, watch } from "../../state";
@@ -34,8 +35,8 @@ const LEAST = 5;
 function frame({ top, left, height, width }: Place, box: readonly [number, number]): SVGElement[] {
   const [w, h] = [Math.max(LEAST, width * box[0]), Math.max(LEAST, height * box[1])];
   const [x, y] = [(left + width / 2) * box[0] - w / 2 - 1, (top + height / 2) * box[1] - h / 2 - 1];
-  const d = `M${x.toFixed(2)} ${y.toFixed(2)}h${(w + 2).toFixed(2)}v${(h + 2).toFixed(2)}h${(-w - 2).toFixed(2)}z`;
-  return [svg("path.nf-i-cross-paper", { d }), svg("path.nf-i-cross-ink", { d })];
+  const d = px`M${x} ${y}h${w + 2}v${h + 2}h${-w - 2}z`;
+  return [svg("path.i-cross-paper", { d }), svg("path.i-cross-ink", { d })];
 }
 
 /** Hidden while no input of the stage is a photo. */
@@ -47,11 +48,11 @@ export function atInput(
 ): HTMLElement {
   const { widget, view } = context;
   const photo = computed(() => photoFor(widget.graph.value, widget.overview.value, stage));
-  const canvas = html("canvas.nf-i-photo-picture", { role: "img", "aria-label": "The place in the input picture" });
+  const canvas = html("canvas.i-photo-picture", { role: "img", "aria-label": "The place in the input picture" });
   const marks = svg("svg", { "aria-hidden": "true" });
-  const figure = html("div.nf-i-photo", canvas, marks);
+  const figure = html("div.i-photo", canvas, marks);
   const meaning = "the same relative place: what the value depends on is wider";
-  const all = html("div.nf-i-input", { title: meaning }, html("span.nf-i-muted", "at input"), figure);
+  const all = html("div.i-input", { title: meaning }, html("span.i-muted", "at input"), figure);
   watch(end, () => {
     const shown = photo.value;
     all.hidden = !shown;

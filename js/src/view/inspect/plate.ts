@@ -33,8 +33,8 @@ export function plate(source: PlateSource, end: AbortSignal): HTMLElement {
   const { context, slice, box } = source;
   const [width, height] = box;
   const canvas = html("canvas", { "aria-hidden": "true" });
-  const cross = svg("svg.nf-i-cross", { width, height, viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true" });
-  const figure = html("div.nf-i-plate", { tabindex: 0, role: "application" }, canvas, cross);
+  const cross = svg("svg.i-cross", { width, height, viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true" });
+  const figure = html("div.i-plate", { tabindex: 0, role: "application" }, canvas, cross);
   figure.style.width = `${width}px`;
   figure.style.height = `${height}px`;
   watch(end, () => {
@@ -53,7 +53,7 @@ export function plate(source: PlateSource, end: AbortSignal): HTMLElement {
 }
 
 /** 1 px of ink on 3 px of paper, so that it shows on any picture. */
-const line = (d: string): SVGElement[] => [svg("path.nf-i-cross-paper", { d }), svg("path.nf-i-cross-ink", { d })];
+const line = (d: string): SVGElement[] => [svg("path.i-cross-paper", { d }), svg("path.i-cross-ink", { d })];
 
 /** A cell smaller than this is framed as if it were as large, or the frame would hide it. */
 const LEAST_CELL = 4;
@@ -69,7 +69,7 @@ function crosshair({ size, box, spot, rowFrame }: PlateSource): SVGElement[] {
   const frame = `M${left} ${top}h${cell.width + 2}v${cell.height + 2}h${-cell.width - 2}z`;
   if (rowFrame) {
     const whole = `M0.5 ${top + 0.5}H${width - 0.5}v${cell.height + 1}H0.5z`;
-    return [svg("path.nf-i-row-frame", { d: whole }), ...line(frame)];
+    return [svg("path.i-row-frame", { d: whole }), ...line(frame)];
   }
   const [right, bottom] = [left + cell.width + 2, top + cell.height + 2];
   const arms = `M${x} 0V${Math.max(0, top)}M${x} ${bottom}V${height}M0 ${y}H${Math.max(0, left)}M${right} ${y}H${width}`;

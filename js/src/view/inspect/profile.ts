@@ -1,4 +1,5 @@
 /** Row and column through the crosshair, drawn like traces of a scope: zero in the middle, warm up, cool down. */
+import { px } from "../../format";
 import type { Values } from "../../colour";
 import { type ReadonlySignal, watch } from "../../state";
 import { svg } from "../dom";
@@ -55,8 +56,8 @@ function paths(bars: readonly Bar[], { along, depth }: ProfileSource, chosen: (b
   const middle = depth / 2;
   for (const bar of bars) {
     const gap = bar.to - bar.from > 2 ? 0.5 : 0;
-    const size = (bar.to - bar.from - gap).toFixed(2);
-    const start = (bar.from + gap / 2).toFixed(2);
+    const size = bar.to - bar.from - gap;
+    const start = bar.from + gap / 2;
     for (const [value, name] of [
       [bar.high, "warm"],
       [bar.low, "cool"],
@@ -65,8 +66,8 @@ function paths(bars: readonly Bar[], { along, depth }: ProfileSource, chosen: (b
       const reach = Math.sign(value) * Math.max(LEAST, Math.abs(value) * middle);
       const d =
         along === "row"
-          ? `M${start} ${middle}v${(-reach).toFixed(2)}h${size}V${middle}z`
-          : `M${middle} ${start}h${reach.toFixed(2)}v${size}H${middle}z`;
+          ? px`M${start} ${middle}v${-reach}h${size}V${middle}z`
+          : px`M${middle} ${start}h${reach}v${size}H${middle}z`;
       out[chosen(bar) ? (`${name}Here` as const) : name] += d;
     }
   }
@@ -76,7 +77,7 @@ function paths(bars: readonly Bar[], { along, depth }: ProfileSource, chosen: (b
 export function profile(source: ProfileSource, end: AbortSignal): SVGSVGElement {
   const { along, length, depth, count } = source;
   const [width, height] = along === "row" ? [length, depth] : [depth, length];
-  const figure = svg("svg.nf-i-profile", {
+  const figure = svg("svg.i-profile", {
     width,
     height,
     viewBox: `0 0 ${width} ${height}`,
@@ -87,16 +88,16 @@ export function profile(source: ProfileSource, end: AbortSignal): SVGSVGElement 
     const values = source.values.value;
     const middle = depth / 2;
     const axis = along === "row" ? `M0 ${middle}H${length}` : `M${middle} 0V${length}`;
-    if (!values) return figure.replaceChildren(svg("path.nf-i-profile-axis", { d: axis }));
+    if (!values) return figure.replaceChildren(svg("path.i-profile-axis", { d: axis }));
     const centre = ((source.at.value + 0.5) * length) / Math.max(1, count);
     const bars = barsOf(values, source.limit.value, length);
     const { warm, cool, warmHere, coolHere } = paths(bars, source, (bar) => bar.from <= centre && centre < bar.to);
     figure.replaceChildren(
-      svg("path.nf-i-warm nf-i-far", { d: warm }),
-      svg("path.nf-i-cool nf-i-far", { d: cool }),
-      svg("path.nf-i-warm", { d: warmHere }),
-      svg("path.nf-i-cool", { d: coolHere }),
-      svg("path.nf-i-profile-axis", { d: axis }),
+      svg("path.i-warm i-far", { d: warm }),
+      svg("path.i-cool i-far", { d: cool }),
+      svg("path.i-warm", { d: warmHere }),
+      svg("path.i-cool", { d: coolHere }),
+      svg("path.i-profile-axis", { d: axis }),
     );
   });
   return figure;

@@ -127,10 +127,9 @@ export function scope(source: ScopeSource, end: AbortSignal): HTMLElement {
   const { value, exact, failure } = reading;
   const said = facts({ context: leaf.context, value, exact, scale, facts: withMinus(source), failure }, end);
   const { above, left, under } = source.extras ?? {};
-  const slot = (name: string, ...children: Child[]): HTMLElement =>
-    html("div", { class: `nf-i-slot-${name}` }, ...children);
+  const slot = (name: string, ...children: Child[]): HTMLElement => html(`div.i-slot-${name}`, ...children);
   return html(
-    "div.nf-i-scope",
+    "div.i-scope",
     { "data-wide": source.wide === true, "data-row": source.rowOnly === true },
     above && slot("above", above),
     left && slot("left", left),
@@ -143,5 +142,5 @@ export function scope(source: ScopeSource, end: AbortSignal): HTMLElement {
 /** The heading of a scope: the name of the slice and its range. */
 export function scopeTitle(part: ReadonlySignal<string>, reading: Reading, end: AbortSignal): HTMLElement {
   const range = computed(() => rangeText(reading.slice.value));
-  return html("h4.nf-i-title", html("b", live(part, end)), html("span.nf-i-range", live(range, end)));
+  return html("h4.i-title", html("b", live(part, end)), html("span.i-range", live(range, end)));
 }

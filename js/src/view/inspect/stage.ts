@@ -36,11 +36,11 @@ function typeText({ type_name, detail, parameters }: StageInfo): string {
 function header(stage: StageInfo, shape: ReadonlySignal<string>, end: AbortSignal): HTMLElement {
   const path = stage.path !== stage.label ? stage.path : null;
   return html(
-    "header.nf-i-head",
-    html("h3.nf-i-name", { title: path }, stage.label),
-    html("span.nf-i-type", typeText(stage)),
-    html("span.nf-i-space"),
-    html("code.nf-i-shape", live(shape, end)),
+    "header.i-head",
+    html("h3.i-name", { title: path }, stage.label),
+    html("span.i-type", typeText(stage)),
+    html("span.i-space"),
+    html("code.i-shape", live(shape, end)),
   );
 }
 
@@ -51,13 +51,13 @@ function numbers(summary: Summary): Child[] {
     statistics ? notFiniteAlarm(statistics) : null,
     statistics
       ? html(
-          "div.nf-i-numbers",
+          "div.i-numbers",
           statisticsTable(statistics),
           !histogram?.counts.byteLength ? null : histogramFigure(histogram, statistics),
         )
       : null,
     axes.length
-      ? html("p.nf-i-why", html("span.nf-i-code", axes.join(" × ")), axes_reason ? ` · ${axes_reason}` : null)
+      ? html("p.i-why", html("span.i-code", axes.join(" × ")), axes_reason ? ` · ${axes_reason}` : null)
       : null,
   ];
 }
@@ -92,8 +92,8 @@ function leafChooser({ stage, leaf }: Shown, end: AbortSignal): HTMLElement | nu
     leaf.value = value;
   };
   return html(
-    "div.nf-i-leaf",
-    html("span.nf-i-muted", `one of ${stage.leaves.length} tensors`),
+    "div.i-leaf",
+    html("span.i-muted", `one of ${stage.leaves.length} tensors`),
     chooser("Tensor of the stage", choices, leaf, choose, end),
   );
 }
@@ -110,7 +110,7 @@ function closer(context: ViewContext, { stage, leaf, summary }: Shown, end: Abor
     if (!key.value)
       return [
         html(
-          "p.nf-i-hatch",
+          "p.i-hatch",
           live(
             computed(() => absence(context, stage)),
             scope,
@@ -128,7 +128,7 @@ function closer(context: ViewContext, { stage, leaf, summary }: Shown, end: Abor
       return look({ context, stage: stage.id, name: before.leaf, lens, summary: held }, stage, scope);
     });
   };
-  return remade(html("div.nf-i-look"), make, end);
+  return remade(html("div.i-look"), make, end);
 }
 
 /** The mean over the frames seen, large enough to be aimed at. */
@@ -137,9 +137,9 @@ function course({ widget }: ViewContext, { id }: StageInfo, end: AbortSignal): H
   const draw = (): Child[] => {
     const spark = sparkline(widget, id, { x: 4, y: 6, width: width - 8, height: height - 12 });
     if (!spark) return [];
-    return [html("span.nf-i-muted", "mean in the frames seen"), svg("svg", { width, height }, spark)];
+    return [html("span.i-muted", "mean in the frames seen"), svg("svg", { width, height }, spark)];
   };
-  const element = remade(html("div.nf-i-course"), draw, end);
+  const element = remade(html("div.i-course"), draw, end);
   const go = (event: MouseEvent): void => {
     const frame = sparkFrame(event.target as Element, event.clientX);
     if (frame !== null) widget.write("frame", frame);
@@ -168,7 +168,7 @@ export function stageView(context: ViewContext, graph: Graph, subject: StageSubj
   return [
     header(stage, shape, end),
     html(
-      "div.nf-i-facts-of",
+      "div.i-facts-of",
       leafChooser(shown, end),
       links,
       failed,

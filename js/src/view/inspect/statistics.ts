@@ -9,7 +9,7 @@ import { grouped, plural, share } from "./words";
 export function statisticsTable(statistics: Statistics): HTMLDListElement {
   const { min, max, mean, std, p1, p99, zeros, negatives, nan, inf } = statistics;
   const number = (value: number | null): string => (value === null ? "–" : brief(value));
-  return terms("nf-i-statistics", [
+  return terms("i-statistics", [
     ["min", number(min)],
     ["max", number(max)],
     ["mean", number(mean)],
@@ -54,8 +54,8 @@ function percentile(x: number, name: string, side: "left" | "right"): SVGElement
   const at = Math.round(x) + 0.5;
   const left = (side === "left" && x > 18) || x > WIDTH - 24;
   return [
-    svg("path.nf-i-percentile", { d: `M${at} 4v${BASE - 4}` }),
-    svg("text.nf-i-tick", { x: at + (left ? -3 : 3), y: 12, "text-anchor": left ? "end" : "start" }, name),
+    svg("path.i-percentile", { d: `M${at} 4v${BASE - 4}` }),
+    svg("text.i-tick", { x: at + (left ? -3 : 3), y: 12, "text-anchor": left ? "end" : "start" }, name),
   ];
 }
 
@@ -72,19 +72,19 @@ export function histogramFigure(histogram: Histogram, statistics: Statistics): S
   const { p1, p99 } = statistics;
   if (p1 !== null && high > low) marks.push(...percentile(x(p1), "p1", "left"));
   if (p99 !== null && high > low) marks.push(...percentile(x(p99), "p99", "right"));
-  if (inside) marks.push(svg("path.nf-i-zero", { d: `M${Math.round(zero) + 0.5} ${BASE - 3}v7` }));
+  if (inside) marks.push(svg("path.i-zero", { d: `M${Math.round(zero) + 0.5} ${BASE - 3}v7` }));
   // The ends have the first right to their place under the axis.
   if (inside && zero > 44 && zero < WIDTH - 44)
-    marks.push(svg("text.nf-i-tick nf-i-code", { x: zero, y: BASE + 14, "text-anchor": "middle" }, "0"));
+    marks.push(svg("text.i-tick i-code", { x: zero, y: BASE + 14, "text-anchor": "middle" }, "0"));
   return svg(
-    "svg.nf-i-histogram",
+    "svg.i-histogram",
     { width: WIDTH, height: BASE + 18, viewBox: `0 0 ${WIDTH} ${BASE + 18}`, role: "img", "aria-label": label },
-    svg("path.nf-i-cool", { d: cool }),
-    svg("path.nf-i-warm", { d: warm }),
-    svg("path.nf-i-axis", { d: `M0 ${BASE + 0.5}H${WIDTH}` }),
+    svg("path.i-cool", { d: cool }),
+    svg("path.i-warm", { d: warm }),
+    svg("path.i-axis", { d: `M0 ${BASE + 0.5}H${WIDTH}` }),
     ...marks,
-    svg("text.nf-i-tick nf-i-code", { x: 0, y: BASE + 14 }, brief(low)),
-    svg("text.nf-i-tick nf-i-code", { x: WIDTH, y: BASE + 14, "text-anchor": "end" }, brief(high)),
+    svg("text.i-tick i-code", { x: 0, y: BASE + 14 }, brief(low)),
+    svg("text.i-tick i-code", { x: WIDTH, y: BASE + 14, "text-anchor": "end" }, brief(high)),
   );
 }
 
@@ -99,7 +99,7 @@ export function notFiniteAlarm(statistics: Statistics): HTMLElement | null {
   const text = notFiniteText(statistics);
   if (!text) return null;
   return html(
-    "p.nf-i-alarm",
+    "p.i-alarm",
     { "data-alarm": "not-finite" },
     icon("cross"),
     `${text}; the numbers here are over the rest`,
@@ -124,5 +124,5 @@ export function healthLine(summary: Summary): HTMLElement | null {
   const meaning =
     "dead: the same value everywhere; saturated: at least half of its values at a bound of the activation";
   const mark = bad ? icon("warn") : "✓ ";
-  return html("span.nf-i-health", { "data-alarm": bad ? "channels" : null, title: meaning }, mark, text);
+  return html("span.i-health", { "data-alarm": bad ? "channels" : null, title: meaning }, mark, text);
 }

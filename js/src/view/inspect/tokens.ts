@@ -120,12 +120,12 @@ function matrixBox([tokens]: readonly [number, number], labelled: boolean): read
 export function featureButtons({ lens }: TokensSource, spot: Signal<Spot>, end: AbortSignal): HTMLElement {
   const buttons = lens.order
     .slice(0, BUTTONS)
-    .map((feature) => html("button.nf-i-button", { "data-feature": feature }, String(feature)));
+    .map((feature) => html("button.i-button", { "data-feature": feature }, String(feature)));
   for (const button of buttons)
     watch(end, () =>
       setAttributes(button, { "aria-pressed": String(Number(button.dataset.feature) === spot.value.column) }),
     );
-  const list = html("div.nf-i-chips", { role: "group", "aria-label": `Ranked ${lens.item}s` }, ...buttons);
+  const list = html("div.i-chips", { role: "group", "aria-label": `Ranked ${lens.item}s` }, ...buttons);
   on<HTMLElement, MouseEvent>(
     list,
     "click",

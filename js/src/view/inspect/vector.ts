@@ -81,7 +81,7 @@ function barChart(
   const at = computed(() => spot.value.column - start.value);
   const { limit } = reading;
   const bars = profile({ along: "row", length: WIDTH, depth: DEPTH, values, limit, at, count, label }, end);
-  const figure = html("div.nf-i-bars", { tabindex: 0, role: "application" }, bars);
+  const figure = html("div.i-bars", { tabindex: 0, role: "application" }, bars);
   watch(end, () => setAttributes(figure, { "aria-label": `${label}: index ${spot.value.column}; arrow keys move` }));
   watch(end, () => setAttributes(figure, { "data-exact": reading.exact.value, "data-waiting": !values.value }));
   const under = (event: PointerEvent): number => {
@@ -129,13 +129,13 @@ function strongestList(source: VectorSource, reading: Reading, end: AbortSignal)
     const scale = scaleOf(leaf, slice);
     return shown.value.map((index) => {
       const value = slice!.values[index]!;
-      const swatch = html("span.nf-i-dot", { "aria-hidden": "true" });
+      const swatch = html("span.i-dot", { "aria-hidden": "true" });
       swatch.style.background = cssColour(colourOf(value, scale, table));
       const parts = [swatch, html("span", name(index) || String(index)), html("b", precise(value))];
       return html("button", { "data-index": index }, ...parts);
     });
   };
-  const list = remade(html("div.nf-i-strongest"), make, end);
+  const list = remade(html("div.i-strongest"), make, end);
   on<HTMLElement, MouseEvent>(
     list,
     "click",
@@ -145,7 +145,7 @@ function strongestList(source: VectorSource, reading: Reading, end: AbortSignal)
     },
     end,
   );
-  const title = html("p.nf-i-muted", "strongest");
+  const title = html("p.i-muted", "strongest");
   const all = html("div", title, list);
   watch(end, () => {
     all.hidden = !shown.value.length;
@@ -204,7 +204,7 @@ export function vectorScope(given: Omit<VectorSource, "hovered">, end: AbortSign
   ]);
   const { value, exact, failure } = reading;
   const expression = computed(() => expressionOf(leaf, stage, { item: null, column: spot.value.column }));
-  const body = html("div.nf-i-vector");
+  const body = html("div.i-vector");
   probe(source, reading, body, end);
   const whole = { start: signal(0), count: lens.length, label: "All values" };
   body.append(barChart(source, reading, whole, end));
@@ -214,6 +214,6 @@ export function vectorScope(given: Omit<VectorSource, "hovered">, end: AbortSign
   }
   const { context } = leaf;
   const said = facts({ context, value, exact, scale, facts: list, failure }, end);
-  body.append(html("div.nf-i-vector-said", said, strongestList(source, reading, end)));
+  body.append(html("div.i-vector-said", said, strongestList(source, reading, end)));
   return [scopeTitle(part, reading, end), body, copyLine(expression, end)];
 }

@@ -44,7 +44,7 @@ export function cutChooser({ lens, cut }: VolumeSource, end: AbortSignal): HTMLE
   const choose = (along: number): void => {
     cut.value = [along, middle(along)];
   };
-  const range = html("input.nf-i-scroller", { type: "range", min: 0, step: 1 });
+  const range = html("input.i-scroller", { type: "range", min: 0, step: 1 });
   watch(end, () => {
     const [along, index] = cut.value;
     range.max = String((lens.size[along] ?? 1) - 1);
@@ -56,11 +56,11 @@ export function cutChooser({ lens, cut }: VolumeSource, end: AbortSignal): HTMLE
   on(range, "keydown", (event) => event.stopPropagation(), end);
   const place = computed(() => `${cut.value[1]} of ${lens.size[cut.value[0]]}`);
   return html(
-    "div.nf-i-cut",
-    html("span.nf-i-muted", "slice along"),
+    "div.i-cut",
+    html("span.i-muted", "slice along"),
     chooser("Axis to cut across", choices, axis, choose, end),
     range,
-    html("span.nf-i-code", live(place, end)),
+    html("span.i-code", live(place, end)),
   );
 }
 

@@ -20,7 +20,7 @@ function checkbox(
     turnOff(input, off());
   });
   on(input, "change", () => write(input.checked), end);
-  return html("label.nf-s-choice", input, label);
+  return html("label.s-choice", input, label);
 }
 
 const SPEEDS = [0.5, 1, 2, 4].map((value) => ({ value, text: `${value}×` }));
@@ -56,7 +56,7 @@ export function menu({ widget }: ViewContext, frames: Frames, end: AbortSignal):
     end,
   );
   const panel = html(
-    "div.nf-popover nf-popover-up nf-s-menu",
+    "div.popover popover-up s-menu",
     { role: "group", "aria-label": "Frames: options" },
     html("div", "play", speed, loop),
     html("div", "colours", colours),
@@ -66,5 +66,5 @@ export function menu({ widget }: ViewContext, frames: Frames, end: AbortSignal):
   );
   const button = iconButton("more", "Speed, and what stays the same", () => {}, end);
   popover(button, panel, () => panel.querySelector("select")?.focus(), end);
-  return html("div.nf-anchor", button, panel);
+  return html("div.anchor", button, panel);
 }

@@ -1,5 +1,6 @@
 /** The track of the slider: thumbnails of the inputs, a frame around the current one, and runs of the best class. */
 import { atEnd } from "../../ends";
+import { px } from "../../format";
 import { computed, type ReadonlySignal, signal, watch } from "../../state";
 import { type Bitmap, putBitmap } from "../canvas";
 import { html, on, setAttributes, turnOff } from "../dom";
@@ -38,11 +39,11 @@ function widthOf(element: HTMLElement, end: AbortSignal): ReadonlySignal<number>
 
 /** The strip of thumbnails; they are only pictures, the range input over them is what is moved. */
 function strip(frames: Frames, memory: Memory, cells: ReadonlySignal<number>, end: AbortSignal): HTMLElement {
-  const box = html("div.nf-s-strip", { "aria-hidden": "true" });
+  const box = html("div.s-strip", { "aria-hidden": "true" });
   const canvases = signal<readonly HTMLCanvasElement[]>([]);
   watch(end, () => {
-    canvases.value = Array.from({ length: cells.value }, () => html("canvas.nf-s-thumbnail"));
-    box.replaceChildren(...canvases.value.map((canvas) => html("span.nf-s-cell", canvas)));
+    canvases.value = Array.from({ length: cells.value }, () => html("canvas.s-thumbnail"));
+    box.replaceChildren(...canvases.value.map((canvas) => html("span.s-cell", canvas)));
   });
   watch(end, () => {
     const [cells, count] = [canvases.value.length, frames.count.value];
@@ -54,20 +55,20 @@ function strip(frames: Frames, memory: Memory, cells: ReadonlySignal<number>, en
 
 /** The frame around the current thumbnail, with its own picture: not every frame has a cell. */
 function marker(frames: Frames, memory: Memory, width: ReadonlySignal<number>, end: AbortSignal): HTMLElement {
-  const canvas = html("canvas.nf-s-thumbnail");
-  const box = html("div.nf-s-marker", { "aria-hidden": "true" }, html("span.nf-s-cell", canvas));
+  const canvas = html("canvas.s-thumbnail");
+  const box = html("div.s-marker", { "aria-hidden": "true" }, html("span.s-cell", canvas));
   watch(end, () => {
     const middle = ((frames.current.value + 0.5) * width.value) / frames.count.value;
     const left = Math.max(0, Math.min(width.value - CELL, middle - CELL / 2));
-    box.style.transform = `translateX(${left.toFixed(2)}px)`;
-    box.style.setProperty("--nf-s-point", `${(middle - left).toFixed(2)}px`);
+    box.style.transform = px`translateX(${left}px)`;
+    box.style.setProperty("--nf-s-point", px`${middle - left}px`);
     box.toggleAttribute("data-waiting", frames.behind.value);
   });
-  const pinned = html("div.nf-s-pinned", { "aria-hidden": "true", title: "differences to this frame" });
+  const pinned = html("div.s-pinned", { "aria-hidden": "true", title: "differences to this frame" });
   watch(end, () => {
     const at = frames.reference.value;
     pinned.hidden = at === null;
-    pinned.style.left = `${((((at ?? 0) + 0.5) * width.value) / frames.count.value).toFixed(2)}px`;
+    pinned.style.left = px`${(((at ?? 0) + 0.5) * width.value) / frames.count.value}px`;
   });
   watch(end, () => paint(canvas, memory.thumbnail(frames.current.value, 0)));
   return html("div", box, pinned);
@@ -75,7 +76,7 @@ function marker(frames: Frames, memory: Memory, width: ReadonlySignal<number>, e
 
 /** Flips of the best class, seen before playing again. */
 function ribbon(frames: Frames, memory: Memory, width: ReadonlySignal<number>, end: AbortSignal): HTMLElement {
-  const box = html("div.nf-s-ribbon");
+  const box = html("div.s-ribbon");
   const runs = computed(() => runsOf(memory.seen.value, frames.count.value));
   watch(end, () => {
     box.hidden = !runs.value.length;
@@ -84,8 +85,8 @@ function ribbon(frames: Frames, memory: Memory, width: ReadonlySignal<number>, e
       ...runs.value.map(({ first, last, best }) => {
         const title = first === last ? `frame ${first + 1}: ${best}` : `frames ${first + 1} to ${last + 1}: ${best}`;
         const run = html("button", { tabindex: -1, "data-frame": first, "data-last": last, title }, best);
-        run.style.left = `${(first * unit).toFixed(2)}px`;
-        run.style.width = `${Math.max(2, (last - first + 1) * unit - 2).toFixed(2)}px`;
+        run.style.left = px`${first * unit}px`;
+        run.style.width = px`${Math.max(2, (last - first + 1) * unit - 2)}px`;
         return run;
       }),
     );
@@ -110,11 +111,11 @@ function ribbon(frames: Frames, memory: Memory, width: ReadonlySignal<number>, e
 }
 
 export function track(frames: Frames, memory: Memory, label: ReadonlySignal<string>, end: AbortSignal): HTMLElement {
-  const box = html("div.nf-s-track");
+  const box = html("div.s-track");
   const room = widthOf(box, end);
   const cells = computed(() => (memory.photo.value ? cellCount(room.value, frames.count.value) : 0));
   const width = computed(() => (memory.photo.value ? cells.value * CELL : room.value));
-  const range = html("input", { type: "range", class: "nf-s-range", min: 0, step: 1, "aria-label": "Frame" });
+  const range = html("input.s-range", { type: "range", min: 0, step: 1, "aria-label": "Frame" });
   watch(end, () => {
     range.max = String(frames.count.value - 1);
     range.value = String(frames.current.value);

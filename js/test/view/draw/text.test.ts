@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { fitText, wrapText } from "../../../src/view/draw/text";
+import { fitText, SMALL, wrapText } from "../../../src/view/draw/text";
 
 const measure = (text: string): number => text.length;
 
@@ -9,10 +9,10 @@ it.each([
   ["layer1.0.conv1", 8, "…0.conv1"],
   ["layer1", 2, ""],
   ["", 3, ""],
-])("fits %s into %i letters", (text, width, fitted) => expect(fitText(text, width, measure)).toBe(fitted));
+])("fits %s into %i letters", (text, width, fitted) => expect(fitText(text, width, measure, SMALL)).toBe(fitted));
 
 it("wraps words and cuts what remains after the last line", () => {
-  expect(wrapText("the quick brown fox", 9, 3, measure)).toEqual(["the quick", "brown fox"]);
-  expect(wrapText("the quick brown fox jumps", 9, 2, measure)).toEqual(["the quick", "brown fo…"]);
-  expect(wrapText("incomprehensible", 6, 2, measure)).toEqual(["incom…"]);
+  expect(wrapText("the quick brown fox", 9, 3, measure, SMALL)).toEqual(["the quick", "brown fox"]);
+  expect(wrapText("the quick brown fox jumps", 9, 2, measure, SMALL)).toEqual(["the quick", "brown fo…"]);
+  expect(wrapText("incomprehensible", 6, 2, measure, SMALL)).toEqual(["incom…"]);
 });
