@@ -10,7 +10,7 @@ export function historyOf(overview: ReadonlySignal<Overview | null>, end: AbortS
   const history = signal<History>(new Map());
   let sample = 0;
   const stop = effect(() => {
-    const shown = overview.value;
+    const shown = overview();
     if (!shown) return;
     const next = new Map(shown.sample === sample ? history.peek() : []);
     sample = shown.sample;
@@ -20,7 +20,7 @@ export function historyOf(overview: ReadonlySignal<Overview | null>, end: AbortS
       const means = (next.get(stage) ?? new Map()) as Map<number, number>;
       next.set(stage, means.set(shown.frame, mean));
     }
-    history.value = next;
+    history.set(next);
   });
   atEnd(end, stop);
   return history;

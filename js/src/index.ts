@@ -37,16 +37,16 @@ function connect(model: Model, end: AbortSignal): Shared {
   const interest = createInterest({ seq: widget.wanted.peek().seq, send, kernel: () => kernelOf(model) }, end);
   const saved = widget.status.peek();
   watch(end, () => {
-    const tiles = widget.tiles.value;
+    const tiles = widget.tiles();
     if (tiles) untracked(() => interest.accept(tiles));
   });
   watch(end, () => {
-    const status = widget.status.value;
+    const status = widget.status();
     // What a saved page holds is no sign of life.
     if (status !== saved) untracked(() => interest.heard(status.state));
   });
   watch(end, () => {
-    const wanted = widget.wanted.value;
+    const wanted = widget.wanted();
     untracked(() => interest.overtaken(wanted));
   });
   return { widget, interest };

@@ -110,7 +110,7 @@ class Store implements Interest {
   }
 
   get(key: string): Tile | null {
-    this.arrived.value;
+    this.arrived();
     return this.#cache.get(key);
   }
 
@@ -127,7 +127,7 @@ class Store implements Interest {
     if (tiles.seq >= this.#inFlight) this.#inFlight = 0;
     this.#cache.evict(new Set(this.#wanted().map((request) => request.key)));
     batch(() => {
-      if (tiles.tiles.length) this.arrived.value++;
+      if (tiles.tiles.length) this.arrived.set(this.arrived.peek() + 1);
       // Saved tiles, which nobody here asked for, are no answer.
       if (this.#sent.size) this.#silence.answered();
       this.#flush();
@@ -160,7 +160,7 @@ class Store implements Interest {
   retry(): void {
     this.#cache.forgetErrors();
     this.#silence.answered();
-    this.arrived.value++;
+    this.arrived.set(this.arrived.peek() + 1);
     this.#sayAgain();
   }
 
@@ -185,7 +185,7 @@ class Store implements Interest {
     const lacking = this.#wanted().filter((request) => !this.#cache.has(request.key));
     const before = this.lacking.peek();
     if (lacking.length !== before.size || lacking.some((request) => !before.has(request.key)))
-      this.lacking.value = new Set(lacking.map((request) => request.key));
+      this.lacking.set(new Set(lacking.map((request) => request.key)));
     if (!lacking.length) this.#silence.calm();
     if (this.#inFlight > 0 && !this.#held) return;
     const next = lacking.slice(0, BATCH);

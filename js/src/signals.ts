@@ -5,44 +5,52 @@
  */
 
 export interface ReadonlySignal<T> {
-  /** Reading it inside `computed` or `effect` makes that follow this value. */
-  readonly value: T;
+  /** The value. Called inside `computed` or `effect`, it makes that follow this signal. */
+  (): T;
   peek(): T;
 }
 
-export type Signal<T> = ReadonlySignal<T> & { value: T };
-
-interface Follower {
-  /** What was read, in order, and the version that was read. */
-  sources: Map<Source, number>;
-  readonly live: boolean;
-  stale(): void;
+export interface Signal<T> extends ReadonlySignal<T> {
+  set(value: T): void;
 }
 
-abstract class Source {
-  readonly followers = new Set<Follower>();
-  /** Brings the value up to date; it has changed when this number has. */
-  abstract version(): number;
-  follow(follower: Follower): void {
-    this.followers.add(follower);
-  }
-  leave(follower: Follower): void {
-    this.followers.delete(follower);
-  }
+/** A signal, a computed value or an effect. */
+interface Node {
+  /** Empty: nobody needs to know. An effect follows itself until it ends. */
+  readonly followers: Set<Node>;
+  /** What was read, in order, and the version that was read. */
+  sources: Map<Node, number>;
+  /** The value has changed when this number has. */
+  version: number;
+  /** `writes` at the last check; -1 before the first, and since a source may have changed. */
+  checked: number;
+  /** Brings it up to date. */
+  refresh(): void;
+  /** A source may have changed. */
+  stale(): void;
 }
 
 /** An effect that always finds a reason to run again would never end. */
 const MOST_ROUNDS = 100;
 
-let reader: Follower | null = null;
+let reader: Node | null = null;
 let depth = 0;
 /** Grows with every write: what was checked since needs no other check. */
 let writes = 0;
-const queue = new Set<Effect>();
+const queue = new Set<Node>();
 
-function reading<T>(follower: Follower | null, run: () => T): T {
+const makeNode = (refresh: () => void, stale: () => void): Node => ({
+  followers: new Set(),
+  sources: new Map(),
+  version: 0,
+  checked: -1,
+  refresh,
+  stale,
+});
+
+function reading<T>(node: Node | null, run: () => T): T {
   const before = reader;
-  reader = follower;
+  reader = node;
   try {
     return run();
   } finally {
@@ -69,15 +77,12 @@ export function batch<T>(run: () => T): T {
 function flush(): void {
   const errors: unknown[] = [];
   for (let round = 0; queue.size; round++) {
-    if (round === MOST_ROUNDS) {
-      queue.clear();
-      throw new Error("effects change what they follow without end");
-    }
     const effects = [...queue];
     queue.clear();
+    if (round === MOST_ROUNDS) throw new Error("effects change what they follow without end");
     for (const each of effects)
       try {
-        each.run();
+        each.refresh();
       } catch (error) {
         errors.push(error);
       }
@@ -85,166 +90,143 @@ function flush(): void {
   if (errors.length) throw errors[0];
 }
 
-function note(source: Source): void {
+function tell({ followers }: Node): void {
+  for (const follower of followers) follower.stale();
+}
+
+function follow(source: Node, follower: Node): void {
+  if (!source.followers.size) {
+    // Changes since the last check were not told.
+    if (source.checked !== writes) source.checked = -1;
+    for (const each of source.sources.keys()) follow(each, source);
+  }
+  source.followers.add(follower);
+}
+
+function leave(source: Node, follower: Node): void {
+  source.followers.delete(follower);
+  if (!source.followers.size) for (const each of source.sources.keys()) leave(each, source);
+}
+
+function note(source: Node): void {
   if (!reader || reader.sources.has(source)) return;
-  reader.sources.set(source, source.version());
-  if (reader.live) source.follow(reader);
+  source.refresh();
+  reader.sources.set(source, source.version);
+  if (reader.followers.size) follow(source, reader);
 }
 
 /** In the order of reading: whether a later source counts may depend on an earlier one. */
-const isOutdated = ({ sources }: Follower): boolean =>
-  [...sources].some(([source, version]) => source.version() !== version);
+const isOutdated = ({ sources }: Node): boolean =>
+  [...sources].some(([source, version]) => {
+    source.refresh();
+    return source.version !== version;
+  });
 
-/** Runs `run` for `follower`, and lets go of the sources that it did not read again. */
-function gather<T>(follower: Follower, run: () => T): T {
-  const before = follower.sources;
-  follower.sources = new Map();
+/** Runs `run` for `node`, and lets go of the sources that it did not read again. */
+function gather<T>(node: Node, run: () => T): T {
+  const before = node.sources;
+  node.sources = new Map();
   try {
-    return reading(follower, run);
+    return reading(node, run);
   } finally {
-    for (const source of before.keys()) if (!follower.sources.has(source)) source.leave(follower);
+    for (const source of before.keys()) if (!node.sources.has(source)) leave(source, node);
   }
 }
 
-class State<T> extends Source implements Signal<T> {
-  #version = 0;
-  #value: T;
-  constructor(value: T) {
-    super();
-    this.#value = value;
-  }
-  get value(): T {
-    note(this);
-    return this.#value;
-  }
-  set value(value: T) {
-    if (value === this.#value) return;
-    this.#value = value;
-    this.#version++;
+export function signal<T>(value: T): Signal<T> {
+  let held = value;
+  const nothing = (): void => {};
+  const node = makeNode(nothing, nothing);
+  const read = (): T => {
+    note(node);
+    return held;
+  };
+  const set = (next: T): void => {
+    if (next === held) return;
+    held = next;
+    node.version++;
     writes++;
-    batch(() => {
-      for (const follower of this.followers) follower.stale();
-    });
-  }
-  peek(): T {
-    return this.#value;
-  }
-  version(): number {
-    return this.#version;
-  }
+    batch(() => tell(node));
+  };
+  return Object.assign(read, { peek: () => held, set });
 }
 
-class Computed<T> extends Source implements Follower, ReadonlySignal<T> {
-  sources = new Map<Source, number>();
-  readonly #work: () => T;
-  #version = 0;
-  /** `writes` at the last check; -1 before the first. */
-  #checked = -1;
-  #stale = true;
-  #running = false;
-  #result: { readonly value: T } | { readonly error: unknown } | null = null;
-  constructor(work: () => T) {
-    super();
-    this.#work = work;
-  }
-  get live(): boolean {
-    return this.followers.size > 0;
-  }
-  get value(): T {
-    note(this);
-    return this.peek();
-  }
-  peek(): T {
-    this.version();
-    const result = this.#result!;
-    if ("error" in result) throw result.error;
-    return result.value;
-  }
-  version(): number {
-    if (this.#running) throw new Error("a computed value depends on itself");
-    if (this.#checked === writes || (this.live && !this.#stale)) return this.#version;
-    this.#checked = writes;
-    this.#stale = false;
-    if (!this.#result || isOutdated(this)) this.#renew();
-    return this.#version;
-  }
-  #renew(): void {
-    const before = this.#result;
-    this.#running = true;
+interface Outcome<T> {
+  readonly value?: T;
+  readonly failure?: { readonly error: unknown };
+}
+
+export function computed<T>(work: () => T): ReadonlySignal<T> {
+  let outcome: Outcome<T> | null = null;
+  let running = false;
+  const run = (): Outcome<T> => {
+    running = true;
     try {
-      this.#result = { value: gather(this, this.#work) };
+      return { value: gather(node, work) };
     } catch (error) {
-      this.#result = { error };
+      return { failure: { error } };
     } finally {
-      this.#running = false;
+      running = false;
     }
-    const same = before !== null && "value" in before && "value" in this.#result && before.value === this.#result.value;
-    if (!same) this.#version++;
-  }
-  stale(): void {
-    if (this.#stale) return;
-    this.#stale = true;
-    for (const follower of this.followers) follower.stale();
-  }
-  override follow(follower: Follower): void {
-    if (!this.live) {
-      // Changes since the last check were not told.
-      this.#stale = this.#checked !== writes;
-      for (const source of this.sources.keys()) source.follow(this);
-    }
-    super.follow(follower);
-  }
-  override leave(follower: Follower): void {
-    super.leave(follower);
-    if (!this.live) for (const source of this.sources.keys()) source.leave(this);
-  }
+  };
+  const refresh = (): void => {
+    if (running) throw new Error("a computed value depends on itself");
+    if (node.checked === writes || (node.followers.size && node.checked >= 0)) return;
+    node.checked = writes;
+    if (outcome && !isOutdated(node)) return;
+    const before = outcome;
+    outcome = run();
+    if (!before || before.failure || outcome.failure || before.value !== outcome.value) node.version++;
+  };
+  const stale = (): void => {
+    if (node.checked < 0) return;
+    node.checked = -1;
+    tell(node);
+  };
+  const node = makeNode(refresh, stale);
+  const peek = (): T => {
+    refresh();
+    if (outcome!.failure) throw outcome!.failure.error;
+    return outcome!.value!;
+  };
+  const read = (): T => {
+    note(node);
+    return peek();
+  };
+  return Object.assign(read, { peek });
 }
-
-class Effect implements Follower {
-  sources = new Map<Source, number>();
-  readonly live = true;
-  readonly #work: () => unknown;
-  #cleanUp: unknown;
-  #ended = false;
-  constructor(work: () => unknown) {
-    this.#work = work;
-  }
-  stale(): void {
-    queue.add(this);
-  }
-  run(first = false): void {
-    if (this.#ended || !(first || isOutdated(this))) return;
-    batch(() => {
-      this.#tidy();
-      this.#cleanUp = gather(this, this.#work);
-    });
-    // It has ended itself.
-    if (this.#ended) this.end();
-  }
-  end(): void {
-    this.#ended = true;
-    queue.delete(this);
-    for (const source of this.sources.keys()) source.leave(this);
-    this.#tidy();
-  }
-  #tidy(): void {
-    const cleanUp = this.#cleanUp;
-    this.#cleanUp = undefined;
-    if (typeof cleanUp === "function") untracked(cleanUp as () => void);
-  }
-}
-
-export const signal = <T>(value: T): Signal<T> => new State(value);
-export const computed = <T>(work: () => T): ReadonlySignal<T> => new Computed(work);
 
 /** Runs `work` now and after changes of what it read; `work` may return its clean-up. Gives what ends it. */
 export function effect(work: () => unknown): () => void {
-  const made = new Effect(work);
+  let cleanUp: unknown;
+  const tidy = (): void => {
+    const last = cleanUp;
+    cleanUp = undefined;
+    if (typeof last === "function") untracked(last as () => void);
+  };
+  const run = (): void => {
+    batch(() => {
+      tidy();
+      cleanUp = gather(node, work);
+    });
+    // It has ended itself.
+    if (!node.followers.size) end();
+  };
+  const node = makeNode(
+    () => node.followers.size && isOutdated(node) && run(),
+    () => queue.add(node),
+  );
+  const end = (): void => {
+    queue.delete(node);
+    leave(node, node);
+    tidy();
+  };
+  node.followers.add(node);
   try {
-    made.run(true);
+    run();
   } catch (error) {
-    made.end();
+    end();
     throw error;
   }
-  return () => made.end();
+  return end;
 }

@@ -40,7 +40,7 @@ export class Silence {
   /** Something is owed: starts the clocks that are not running. */
   expect(): void {
     this.#clocks.start("slow", SLOW_AFTER_MS, () => {
-      this.#slow.value = true;
+      this.#slow.set(true);
     });
     this.#listen(0);
     if (this.#said !== "idle" || this.#resends >= RESENDS) return;
@@ -53,7 +53,7 @@ export class Silence {
   /** The kernel has spoken. */
   heard(state: Status["state"]): void {
     this.#said = state;
-    this.#silent.value = false;
+    this.#silent.set(false);
     this.#clocks.stop("silent");
     this.#clocks.stop("lost");
   }
@@ -68,14 +68,14 @@ export class Silence {
   /** Nothing is owed. */
   calm(): void {
     for (const name of ["slow", "silent", "lost"]) this.#clocks.stop(name);
-    this.#slow.value = false;
-    this.#silent.value = false;
+    this.#slow.set(false);
+    this.#silent.set(false);
   }
 
   #listen(waited: number): void {
     this.#clocks.start("silent", PATIENCE_MS.new, () => {
       const total = waited + PATIENCE_MS.new;
-      if (total >= this.#patience()) this.#silent.value = true;
+      if (total >= this.#patience()) this.#silent.set(true);
       else this.#listen(total);
     });
   }

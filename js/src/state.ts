@@ -92,11 +92,11 @@ export function createWidgetState(model: Model, end: AbortSignal): WidgetState {
     const { [name]: _, ...others } = problems.peek();
     try {
       const value = READERS[name](model.get(name));
-      if (name in problems.peek()) problems.value = others;
+      if (name in problems.peek()) problems.set(others);
       return value;
     } catch (error) {
       if (!(error instanceof WireError)) throw error;
-      problems.value = { ...others, [name]: error.message };
+      problems.set({ ...others, [name]: error.message });
       return undefined;
     }
   };
@@ -109,7 +109,7 @@ export function createWidgetState(model: Model, end: AbortSignal): WidgetState {
     const changed = (): void => {
       const value = read(name);
       // An unreadable message leaves the last good value on screen.
-      if (value !== undefined) held.value = value;
+      if (value !== undefined) held.set(value);
     };
     listeners.push([`change:${name}`, changed]);
   }
@@ -124,13 +124,13 @@ export function createWidgetState(model: Model, end: AbortSignal): WidgetState {
       "history" | "problem" | "kernel" | "frames" | "disconnect" | "dismissed" | "write"
     >),
     history: historyOf(signals.overview as Signal<Overview | null>, end),
-    problem: computed(() => Object.values(problems.value)[0] ?? ""),
+    problem: computed(() => Object.values(problems())[0] ?? ""),
     get kernel() {
-      return live.value;
+      return live();
     },
     frames: model.frames,
     disconnect() {
-      live.value = false;
+      live.set(false);
     },
     dismissed: signal(Number.NaN),
     write(name, value) {
@@ -231,7 +231,7 @@ export function requestFor(
   leaf: string,
   part: Partial<Pick<TileRequest, "channel" | "slice" | "region" | "size">>,
 ): TileRequest {
-  const overview = widget.overview.value;
+  const overview = widget.overview();
   const shown = overview?.stages[stage]?.find((summary) => summary.leaf === leaf);
   const request = {
     frame: overview?.frame ?? 0,
@@ -244,7 +244,7 @@ export function requestFor(
     region: part.region ?? null,
     size: part.size ?? null,
   };
-  return { ...request, key: tileKey(widget.graph.value?.trace ?? "", request) };
+  return { ...request, key: tileKey(widget.graph()?.trace ?? "", request) };
 }
 
 /** The two requests of which a difference is made: for the values here, and in the reference frame. */
@@ -253,7 +253,7 @@ export function pairOf(widget: WidgetState, request: TileRequest): readonly Tile
     ? []
     : [request.frame, request.reference].map((frame) => {
         const plain = { ...request, frame, reference: null };
-        return { ...plain, key: tileKey(widget.graph.value?.trace ?? "", plain) };
+        return { ...plain, key: tileKey(widget.graph()?.trace ?? "", plain) };
       });
 }
 
@@ -261,15 +261,15 @@ export function pairOf(widget: WidgetState, request: TileRequest): readonly Tile
 export type Condition = Status["state"] | "no-kernel";
 
 export function conditionOf({ widget, interest }: Pick<ViewContext, "widget" | "interest">): Condition {
-  if (widget.problem.value) return "error";
+  if (widget.problem()) return "error";
   if (!widget.kernel) return "no-kernel";
-  const { state, error, beat } = widget.status.value;
-  if (beat !== widget.dismissed.value) {
+  const { state, error, beat } = widget.status();
+  if (beat !== widget.dismissed()) {
     if (state === "stale") return "stale";
     if (error || state === "error") return "error";
   }
-  if (interest.silent.value) return "no-kernel";
+  if (interest.silent()) return "no-kernel";
   if (state === "busy" || state === "waiting") return state;
-  if (interest.slow.value) return "waiting";
-  return widget.graph.value?.failure ? "error" : "idle";
+  if (interest.slow()) return "waiting";
+  return widget.graph()?.failure ? "error" : "idle";
 }

@@ -98,7 +98,7 @@ describe("what is sent", () => {
     interest.accept({ seq: 5, tiles: [tile(request("a"))] });
     await settle();
     expect(sent).toHaveLength(1);
-    expect([...interest.lacking.value]).toEqual([request("b").key]);
+    expect([...interest.lacking()]).toEqual([request("b").key]);
   });
 
   it("withdraws what nobody wants any more", async () => {
@@ -134,32 +134,32 @@ describe("the kernel's silence", () => {
   it("is told after 700 ms and ends with the answer", async () => {
     interest.claim(end.signal).want([request("a")]);
     await vi.advanceTimersByTimeAsync(SLOW_AFTER_MS - 1);
-    expect(interest.slow.value).toBe(false);
+    expect(interest.slow()).toBe(false);
     await vi.advanceTimersByTimeAsync(1);
-    expect(interest.slow.value).toBe(true);
+    expect(interest.slow()).toBe(true);
     interest.accept({ seq: 5, tiles: [tile(request("a"))] });
-    expect(interest.slow.value).toBe(false);
+    expect(interest.slow()).toBe(false);
   });
 
   it("ends the hope soon in a kernel that never spoke, later in one that did", async () => {
     interest.claim(end.signal).want([request("a")]);
     await vi.advanceTimersByTimeAsync(PATIENCE_MS.new - 1);
-    expect(interest.silent.value).toBe(false);
+    expect(interest.silent()).toBe(false);
     await vi.advanceTimersByTimeAsync(1);
-    expect(interest.silent.value).toBe(true);
+    expect(interest.silent()).toBe(true);
     interest.heard("waiting");
-    expect(interest.silent.value).toBe(false);
+    expect(interest.silent()).toBe(false);
     await vi.advanceTimersByTimeAsync(PATIENCE_MS.known - 1);
-    expect(interest.silent.value).toBe(false);
+    expect(interest.silent()).toBe(false);
     await vi.advanceTimersByTimeAsync(1);
-    expect(interest.silent.value).toBe(true);
+    expect(interest.silent()).toBe(true);
   });
 
   it.each([["busy", false] as const, ["idle", true] as const])("under a host that says %s", async (kernel, silent) => {
     const quiet = createInterest({ seq: 0, send: () => {}, kernel: () => kernel }, end.signal);
     quiet.claim(end.signal).want([request("a")]);
     await vi.advanceTimersByTimeAsync(PATIENCE_MS.known);
-    expect(quiet.silent.value).toBe(silent);
+    expect(quiet.silent()).toBe(silent);
   });
 
   it("is long while the kernel has said that it is busy", async () => {
@@ -167,9 +167,9 @@ describe("the kernel's silence", () => {
     await settle();
     interest.heard("busy");
     await vi.advanceTimersByTimeAsync(PATIENCE_MS.busy - 1);
-    expect(interest.silent.value).toBe(false);
+    expect(interest.silent()).toBe(false);
     await vi.advanceTimersByTimeAsync(1);
-    expect(interest.silent.value).toBe(true);
+    expect(interest.silent()).toBe(true);
   });
 
   it("of an idle kernel means that the message was lost: it is sent again, three times at most", async () => {
@@ -187,7 +187,7 @@ describe("the kernel's silence", () => {
     interest.heard("error");
     await vi.advanceTimersByTimeAsync(LOST_AFTER_MS * 10);
     expect(sent).toHaveLength(1);
-    expect(interest.slow.value).toBe(false);
+    expect(interest.slow()).toBe(false);
     claim.want([request("b")]);
     await settle();
     interest.retry();

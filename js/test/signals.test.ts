@@ -7,36 +7,36 @@ describe("effects", () => {
     const a = signal(1);
     const seen: number[] = [];
     const end = effect(() => {
-      seen.push(a.value);
+      seen.push(a());
     });
-    a.value = 2;
-    a.value = 2;
+    a.set(2);
+    a.set(2);
     end();
-    a.value = 3;
+    a.set(3);
     expect(seen).toEqual([1, 2]);
   });
 
   test("see both arms of a diamond changed, once", () => {
     const a = signal(1);
-    const [double, square] = [computed(() => a.value * 2), computed(() => a.value ** 2)];
+    const [double, square] = [computed(() => a() * 2), computed(() => a() ** 2)];
     const seen: string[] = [];
     effect(() => {
-      seen.push(`${double.value} ${square.value}`);
+      seen.push(`${double()} ${square()}`);
     });
-    a.value = 3;
+    a.set(3);
     expect(seen).toEqual(["2 1", "6 9"]);
   });
 
   test("rest while a computed value stays the same", () => {
     const a = signal(1);
-    const odd = computed(() => a.value % 2);
-    const run = vi.fn(() => odd.value);
+    const odd = computed(() => a() % 2);
+    const run = vi.fn(() => odd());
     effect(() => {
       run();
     });
-    a.value = 3;
+    a.set(3);
     expect(run).toHaveBeenCalledTimes(1);
-    a.value = 4;
+    a.set(4);
     expect(run).toHaveBeenCalledTimes(2);
   });
 
@@ -44,11 +44,11 @@ describe("effects", () => {
     const [which, a, b] = [signal(true), signal("a"), signal("b")];
     const seen: string[] = [];
     effect(() => {
-      seen.push(which.value ? a.value : b.value);
+      seen.push(which() ? a() : b());
     });
-    which.value = false;
-    a.value = "unread";
-    b.value = "c";
+    which.set(false);
+    a.set("unread");
+    b.set("c");
     expect(seen).toEqual(["a", "b", "c"]);
   });
 
@@ -58,11 +58,11 @@ describe("effects", () => {
     effect(() => {
       run(
         a.peek(),
-        untracked(() => b.value),
+        untracked(() => b()),
       );
     });
-    a.value = 2;
-    b.value = 2;
+    a.set(2);
+    b.set(2);
     expect(run).toHaveBeenCalledTimes(1);
   });
 
@@ -70,10 +70,10 @@ describe("effects", () => {
     const a = signal(1);
     const cleaned: number[] = [];
     const end = effect(() => {
-      const now = a.value;
+      const now = a();
       return () => cleaned.push(now);
     });
-    a.value = 2;
+    a.set(2);
     end();
     expect(cleaned).toEqual([1, 2]);
   });
@@ -82,16 +82,16 @@ describe("effects", () => {
     const [a, b, out] = [signal(1), signal(1), signal(0)];
     const seen: number[] = [];
     effect(() => {
-      const sum = a.value + b.value;
-      out.value = sum;
-      out.value = -sum;
+      const sum = a() + b();
+      out.set(sum);
+      out.set(-sum);
     });
     effect(() => {
-      seen.push(out.value);
+      seen.push(out());
     });
     batch(() => {
-      a.value = 2;
-      b.value = 2;
+      a.set(2);
+      b.set(2);
     });
     expect(seen).toEqual([-2, -4]);
   });
@@ -101,10 +101,10 @@ describe("effects", () => {
     const run = vi.fn();
     const end: () => void = effect(() => {
       run();
-      if (a.value === 1) end();
+      if (a() === 1) end();
     });
-    a.value = 1;
-    a.value = 2;
+    a.set(1);
+    a.set(2);
     expect(run).toHaveBeenCalledTimes(2);
   });
 
@@ -112,25 +112,25 @@ describe("effects", () => {
     const a = signal(0);
     const seen: number[] = [];
     effect(() => {
-      if (a.value === 1) throw new Error("one");
+      if (a() === 1) throw new Error("one");
     });
     effect(() => {
-      seen.push(a.value);
+      seen.push(a());
     });
     expect(() => {
-      a.value = 1;
+      a.set(1);
     }).toThrow("one");
-    a.value = 2;
+    a.set(2);
     expect(seen).toEqual([0, 1, 2]);
   });
 
   test("that fail at once follow nothing", () => {
     const a = signal(0);
     const run = vi.fn(() => {
-      if (a.value === 0) throw new Error("zero");
+      if (a() === 0) throw new Error("zero");
     });
     expect(() => effect(run)).toThrow("zero");
-    a.value = 1;
+    a.set(1);
     expect(run).toHaveBeenCalledTimes(1);
   });
 
@@ -138,7 +138,7 @@ describe("effects", () => {
     const a = signal(0);
     expect(() =>
       effect(() => {
-        a.value++;
+        a.set(a() + 1);
       }),
     ).toThrow("without end");
   });
@@ -147,11 +147,11 @@ describe("effects", () => {
 describe("computed values", () => {
   test("are worked out when read, once per change", () => {
     const a = signal(1);
-    const work = vi.fn(() => a.value * 2);
+    const work = vi.fn(() => a() * 2);
     const double = computed(work);
     expect(work).not.toHaveBeenCalled();
-    expect([double.value, double.value]).toEqual([2, 2]);
-    a.value = 2;
+    expect([double(), double()]).toEqual([2, 2]);
+    a.set(2);
     expect(double.peek()).toBe(4);
     expect(work).toHaveBeenCalledTimes(2);
   });
@@ -159,34 +159,34 @@ describe("computed values", () => {
   test("hold an error until a source changes", () => {
     const a = signal(0);
     const work = vi.fn(() => {
-      if (a.value === 0) throw new Error("zero");
-      return a.value;
+      if (a() === 0) throw new Error("zero");
+      return a();
     });
     const value = computed(work);
-    expect(() => value.value).toThrow("zero");
-    expect(() => value.value).toThrow("zero");
+    expect(() => value()).toThrow("zero");
+    expect(() => value()).toThrow("zero");
     expect(work).toHaveBeenCalledTimes(1);
-    a.value = 1;
-    expect(value.value).toBe(1);
+    a.set(1);
+    expect(value()).toBe(1);
   });
 
   test("that depend on themselves say so", () => {
-    const loop: ReadonlySignal<number> = computed(() => loop.value + 1);
-    expect(() => loop.value).toThrow("itself");
+    const loop: ReadonlySignal<number> = computed(() => loop() + 1);
+    expect(() => loop()).toThrow("itself");
   });
 
   test("are up to date when followed again after changes that nobody followed", () => {
     const a = signal(1);
-    const double = computed(() => a.value * 2);
+    const double = computed(() => a() * 2);
     effect(() => {
-      double.value;
+      double();
     })();
-    a.value = 5;
+    a.set(5);
     const seen: number[] = [];
     effect(() => {
-      seen.push(double.value);
+      seen.push(double());
     });
-    a.value = 6;
+    a.set(6);
     expect(seen).toEqual([10, 12]);
   });
 });
@@ -196,12 +196,12 @@ test("whatever is written in whatever order, every effect has seen the last valu
   fc.assert(
     fc.property(fc.array(fc.array(write, { maxLength: 3 }), { maxLength: 12 }), fc.nat(3), (batches, arm) => {
       const sources = [signal(0), signal(1), signal(2), signal(3)];
-      const pick = computed(() => sources[sources[arm]!.value % 4]!.value);
-      const sum = computed(() => sources[0]!.value + pick.value);
-      const both = computed(() => (sum.value > 3 ? sum.value : pick.value));
+      const pick = computed(() => sources[sources[arm]!() % 4]!());
+      const sum = computed(() => sources[0]!() + pick());
+      const both = computed(() => (sum() > 3 ? sum() : pick()));
       let seen = -1;
       const end = effect(() => {
-        seen = both.value;
+        seen = both();
       });
       const now = (): number => {
         const values = sources.map((source) => source.peek());
@@ -210,7 +210,7 @@ test("whatever is written in whatever order, every effect has seen the last valu
       };
       for (const writes of batches) {
         batch(() => {
-          for (const { at, value } of writes) sources[at]!.value = value;
+          for (const { at, value } of writes) sources[at]!.set(value);
         });
         expect(seen).toBe(now());
       }

@@ -10,8 +10,8 @@ export const ZOOM_STEP = 1.25;
 /** Selects a stage or edge and opens the inspector; `channel` where the reader pointed at one. */
 export function select({ widget, view }: ViewContext, id: string, channel: number | null = null): void {
   batch(() => {
-    view.channel.value = channel === null ? null : { stage: id, item: channel };
-    view.inspector.value = true;
+    view.channel.set(channel === null ? null : { stage: id, item: channel });
+    view.inspector.set(true);
     if (widget.selected.peek() !== id) widget.write("selected", id);
   });
 }
@@ -19,10 +19,10 @@ export function select({ widget, view }: ViewContext, id: string, channel: numbe
 /** One step out: first the selection and its panel, then the hold on the wheel. */
 export function leave({ widget, view }: ViewContext): void {
   batch(() => {
-    view.channel.value = null;
+    view.channel.set(null);
     const open = view.inspector.peek() || widget.selected.peek() !== "";
-    if (!open) view.engaged.value = false;
-    view.inspector.value = false;
+    if (!open) view.engaged.set(false);
+    view.inspector.set(false);
     if (widget.selected.peek()) widget.write("selected", "");
   });
 }
@@ -32,9 +32,9 @@ export function look({ view, layout }: Pick<Pane, "view" | "layout">, viewport: 
   const content = layout.peek();
   if (!content) return;
   batch(() => {
-    view.fitted.value = false;
-    view.viewport.value = keepInView(viewport, content, view.size.peek());
-    view.level.value = levelAt(view.viewport.peek().k, view.level.peek());
+    view.fitted.set(false);
+    view.viewport.set(keepInView(viewport, content, view.size.peek()));
+    view.level.set(levelAt(view.viewport.peek().k, view.level.peek()));
   });
 }
 
@@ -51,17 +51,17 @@ export const pan = (pane: Pick<Pane, "view" | "layout">, dx: number, dy: number)
 /** Lets the viewport follow the layout again. */
 export function fitAll({ view, layout }: Pick<Pane, "view" | "layout">): void {
   batch(() => {
-    view.fitted.value = true;
+    view.fitted.set(true);
     follow({ view, layout });
   });
 }
 
 /** The viewport that the layout suggests. */
 export function follow({ view, layout }: Pick<Pane, "view" | "layout">): void {
-  const content = layout.value;
-  if (!content || !view.fitted.value) return;
-  view.viewport.value = centred(content, view.size.value, content.scale);
-  view.level.value = levelAt(content.scale, view.level.peek());
+  const content = layout();
+  if (!content || !view.fitted()) return;
+  view.viewport.set(centred(content, view.size(), content.scale));
+  view.level.set(levelAt(content.scale, view.level.peek()));
 }
 
 /** Makes a stage the one that the keyboard is on, and shows it. */
@@ -69,7 +69,7 @@ export function goTo(pane: Pick<Pane, "view" | "layout" | "cards">, id: string):
   const card = pane.cards.peek().get(id);
   const { view } = pane;
   batch(() => {
-    view.focus.value = id;
+    view.focus.set(id);
     if (!card) return;
     const before = view.viewport.peek();
     const after = reveal(before, card, view.size.peek(), 12);

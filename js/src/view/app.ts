@@ -54,9 +54,9 @@ interface Room {
 
 function layoutOf(graph: ReadonlySignal<Graph>, room: ReadonlySignal<Room>): ReadonlySignal<Layout | null> {
   return computed(() => {
-    const { width, height } = room.value;
-    if (width <= 0 || !graph.value.stages.length) return null;
-    return layOut(graph.value, { width, maxHeight: height > 0 ? height : HEIGHT_MAX, card: "auto" });
+    const { width, height } = room();
+    if (width <= 0 || !graph().stages.length) return null;
+    return layOut(graph(), { width, maxHeight: height > 0 ? height : HEIGHT_MAX, card: "auto" });
   });
 }
 
@@ -69,10 +69,10 @@ function heightFor(layout: Layout | null, room: Room, least: number): number {
 
 function followSizes(context: ViewContext, sizes: Sizes, full: FullScreen, room: Signal<Room>, end: AbortSignal): void {
   watch(end, () => {
-    const width = sizes.canvasWidth.value;
-    const height = full.on.value ? sizes.canvasHeight.value : context.widget.options.value.height;
+    const width = sizes.canvasWidth();
+    const height = full.on() ? sizes.canvasHeight() : context.widget.options().height;
     const before = room.peek();
-    if (before.width !== width || before.height !== height) room.value = { width, height };
+    if (before.width !== width || before.height !== height) room.set({ width, height });
   });
 }
 
@@ -85,10 +85,10 @@ export function createApp(shared: Pick<ViewContext, "widget" | "interest">, el: 
   holdSingleKeys(root, end);
   const full = fullScreen(root, end);
   const room = signal<Room>({ width: 0, height: 0 });
-  const graph = computed(() => widget.graph.value ?? NO_GRAPH);
+  const graph = computed(() => widget.graph() ?? NO_GRAPH);
   const layout = layoutOf(graph, room);
   const measure = createMeasure(root, fontEpoch(root, view.theme, end));
-  const source = { index: computed(() => indexGraph(graph.value)), layout, measure };
+  const source = { index: computed(() => indexGraph(graph())), layout, measure };
   const { element: canvas, picture, pane, focusStage } = createGraphPane(context, source, end);
   const condition = computed(() => conditionOf(context));
   const inspector = createInspector(context, end);
@@ -101,13 +101,13 @@ export function createApp(shared: Pick<ViewContext, "widget" | "interest">, el: 
   );
   followEscape(pane, root, () => focusStage(view.focus.peek()), end);
   watch(end, () => {
-    root.setAttribute("data-state", condition.value);
+    root.setAttribute("data-state", condition());
   });
   let selected = "";
   watch(end, () => {
     // A selection that is made or given up anywhere opens or closes the panel in every view.
-    const now = widget.selected.value;
-    if (now !== selected) view.inspector.value = now !== "";
+    const now = widget.selected();
+    if (now !== selected) view.inspector.set(now !== "");
     selected = now;
   });
   el.append(root);
@@ -115,13 +115,13 @@ export function createApp(shared: Pick<ViewContext, "widget" | "interest">, el: 
   const sizes = observeSizes(root, canvas, end);
   followSizes(context, sizes, full, room, end);
   watch(end, () => {
-    const open = view.inspector.value;
-    const side = sizes.width.value >= SIDE_FROM;
+    const open = view.inspector();
+    const side = sizes.width() >= SIDE_FROM;
     inspector.hidden = !open;
     root.classList.toggle("nf-side", side);
-    root.classList.toggle("nf-narrow", sizes.width.value < NARROW_BELOW);
-    const height = heightFor(layout.value, room.value, open && side ? SIDE_HEIGHT : HEIGHT_MIN);
-    canvas.style.height = full.on.value ? "" : `${height}px`;
-    view.size.value = { width: room.value.width, height };
+    root.classList.toggle("nf-narrow", sizes.width() < NARROW_BELOW);
+    const height = heightFor(layout(), room(), open && side ? SIDE_HEIGHT : HEIGHT_MIN);
+    canvas.style.height = full.on() ? "" : `${height}px`;
+    view.size.set({ width: room().width, height });
   });
 }

@@ -7,7 +7,7 @@ import { watch } from "../state";
 import { on, setAttributes, svg } from "./dom";
 import { steady } from "./draw/card";
 import { CODE, fitText, label, type Measure, NAME, SMALL } from "./draw/text";
-import type { Pane } from "./pane";
+import { type Pane, stageLabel } from "./pane";
 
 /**
  * The head of an edge at its tip. It keeps its size on screen above 100 %, where the line ends short of it: a stub closes
@@ -23,10 +23,13 @@ export function edgeHead({ x, y, dx, dy }: Arrow): SVGGElement {
   );
 }
 
+/** "enc1 → dec1": the labels of its two stages. */
+export const namesOf = ({ source, target }: EdgeInfo, pane: Pick<Pane, "index">): string =>
+  `${stageLabel(pane, source)} → ${stageLabel(pane, target)}`;
+
 /** "enc1 → dec1 · skip · cat(dim=1) · 64×128×128", with the labels of the two stages. */
 export function edgeText(edge: EdgeInfo, pane: Pick<Pane, "index">): string {
-  const name = (id: string): string => pane.index.value.stages.get(id)?.label ?? id;
-  const words = [`${name(edge.source)} → ${name(edge.target)}`, edge.kind, viaText(edge)];
+  const words = [namesOf(edge, pane), edge.kind, viaText(edge)];
   if (edge.shape) words.push(sampleShape(edge.shape));
   if (edge.evidence === "inferred") words.push("inferred");
   return words.filter(Boolean).join(" · ");
@@ -65,8 +68,8 @@ export function createEdges(pane: Pane, end: AbortSignal): SVGGElement {
   const layer = svg("g.edges");
   const elements = new Map<string, SVGGElement>();
   watch(end, () => {
-    const { edges } = pane.index.value;
-    const paths = pane.layout.value?.edges ?? [];
+    const { edges } = pane.index();
+    const paths = pane.layout()?.edges ?? [];
     const shown = new Set<string>();
     for (const path of paths) {
       const edge = edges.get(path.id);
@@ -80,7 +83,7 @@ export function createEdges(pane: Pane, end: AbortSignal): SVGGElement {
         "data-target": edge.target,
         "data-kind": edge.kind,
         "data-evidence": edge.evidence,
-        "data-failed": pane.index.value.stages.get(edge.target)?.status === "raised",
+        "data-failed": pane.index().stages.get(edge.target)?.status === "raised",
         role: "img",
         "aria-label": edgeText(edge, pane),
       });
@@ -94,8 +97,8 @@ export function createEdges(pane: Pane, end: AbortSignal): SVGGElement {
       }
   });
   watch(end, () => {
-    const selected = pane.widget.selected.value;
-    pane.layout.value;
+    const selected = pane.widget.selected();
+    pane.layout();
     for (const [id, element] of elements) element.classList.toggle("nf-selected", id === selected);
   });
   return layer;
@@ -107,7 +110,7 @@ function groupElement(box: GroupBox, group: GroupInfo, pane: Pane, end: AbortSig
   const element = svg("g.group", { "data-stage": group.id }, svg("title", group.label), frame);
   if (!header) return element;
   const name = `Close ${group.label}`;
-  const open = pane.widget.expanded.value.includes(group.id);
+  const open = pane.widget.expanded().includes(group.id);
   const room = header.width - (open ? 22 : 0);
   const text = fitText(group.label, room, pane.measure, NAME);
   const rest = room - pane.measure(text, NAME) - 8;
@@ -154,8 +157,8 @@ export function createGroups(pane: Pane, end: AbortSignal): SVGGElement {
   watch(end, () => {
     drawn.abort();
     drawn = new AbortController();
-    const { groups } = pane.index.value;
-    const boxes = pane.layout.value?.groups ?? [];
+    const { groups } = pane.index();
+    const boxes = pane.layout()?.groups ?? [];
     const known = boxes.flatMap((box) => {
       const group = groups.get(box.id);
       return group ? [groupElement(box, group, pane, AbortSignal.any([end, drawn.signal]))] : [];

@@ -17,8 +17,11 @@ export function observeSizes(root: HTMLElement, canvas: HTMLElement, end: AbortS
   const observer = new ResizeObserver((entries) => {
     batch(() => {
       for (const { target, contentRect } of entries) {
-        if (target === root) width.value = contentRect.width;
-        else [canvasWidth.value, canvasHeight.value] = [contentRect.width, contentRect.height];
+        if (target === root) width.set(contentRect.width);
+        else {
+          canvasWidth.set(contentRect.width);
+          canvasHeight.set(contentRect.height);
+        }
       }
     });
   });
@@ -38,7 +41,7 @@ export function fullScreen(root: HTMLElement, end: AbortSignal): FullScreen {
   const page = root.ownerDocument;
   const full = signal(false);
   const settle = (): void => {
-    full.value = root.matches(":fullscreen");
+    full.set(root.matches(":fullscreen"));
   };
   on(root, "fullscreenchange", settle, end);
   const toggle = (): void => {
@@ -54,10 +57,10 @@ export function fontEpoch(root: HTMLElement, theme: ReadonlySignal<Theme>, end: 
   const loads = signal(0);
   const fonts = root.ownerDocument.fonts as FontFaceSet | undefined;
   const loaded = (): void => {
-    loads.value++;
+    loads.set(loads.peek() + 1);
   };
   if (fonts) on(fonts, "loadingdone", loaded, end);
-  return computed(() => 2 * loads.value + (theme.value === "dark" ? 1 : 0));
+  return computed(() => 2 * loads() + (theme() === "dark" ? 1 : 0));
 }
 
 const SUPPRESS = "data-lm-suppress-shortcuts";

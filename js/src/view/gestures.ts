@@ -39,13 +39,13 @@ export function followGestures(pane: Pane, canvas: HTMLElement, svg: SVGSVGEleme
     "pointerdown",
     (event) => {
       // The path, since inside a shadow root the target seen from outside is its host.
-      if (!event.composedPath().includes(canvas)) pane.view.engaged.value = false;
+      if (!event.composedPath().includes(canvas)) pane.view.engaged.set(false);
     },
     end,
     { capture: true },
   );
   watch(end, () => {
-    canvas.toggleAttribute("data-engaged", pane.view.engaged.value);
+    canvas.toggleAttribute("data-engaged", pane.view.engaged());
   });
 }
 
@@ -121,7 +121,7 @@ function drag(pane: Pane, canvas: HTMLElement, svg: SVGSVGElement, end: AbortSig
 
 function click(pane: Pane, canvas: HTMLElement, svg: SVGSVGElement, event: MouseEvent): void {
   const { view } = pane;
-  view.engaged.value = true;
+  view.engaged.set(true);
   const target = event.target as Element;
   const opened = target.closest("[data-expand]")?.getAttribute("data-expand");
   if (opened != null) {
@@ -137,7 +137,7 @@ function click(pane: Pane, canvas: HTMLElement, svg: SVGSVGElement, event: Mouse
   const element = target.closest<SVGGElement>(".nf-stage");
   const stage = element?.getAttribute("data-stage");
   if (stage != null) {
-    view.focus.value = stage;
+    view.focus.set(stage);
     element!.focus({ preventScroll: true });
     select(pane, stage, channelAt(pane, svg, stage, event));
     return;

@@ -79,7 +79,7 @@ export function exactValue(
 function readAim(aim: Aim, pane: Pane): { probe: Probe | null; wanted: TileRequest[] } {
   const { stage, placed, u, v } = aim;
   const picture = pane.pictures.get(stage);
-  const summary = pane.widget.overview.value?.stages[stage]?.[0];
+  const summary = pane.widget.overview()?.stages[stage]?.[0];
   if (!picture || !summary) return { probe: null, wanted: [] };
   if (summary.picture.kind === "mask") {
     const { name = "", value = null } = classAt(summary.picture, aim.v, aim.u) ?? {};
@@ -129,17 +129,17 @@ export function followPointer(pane: Pane, svg: SVGSVGElement, end: AbortSignal):
   let timer: ReturnType<typeof setTimeout> | undefined;
   const point = (hover: Hover, next: Aim | null): void => {
     const before = view.hover.peek();
-    if (JSON.stringify(before) !== JSON.stringify(hover)) view.hover.value = hover;
+    if (JSON.stringify(before) !== JSON.stringify(hover)) view.hover.set(hover);
     if (sameAim(aim.peek(), next)) return;
     const slice = sliceName(next);
     if (sliceName(aim.peek()) !== slice) {
       clearTimeout(timer);
-      rested.value = "";
+      rested.set("");
       timer = setTimeout(() => {
-        rested.value = slice;
+        rested.set(slice);
       }, DWELL_MS);
     }
-    aim.value = next;
+    aim.set(next);
   };
   on<SVGSVGElement, PointerEvent>(
     svg,
@@ -158,12 +158,12 @@ export function followPointer(pane: Pane, svg: SVGSVGElement, end: AbortSignal):
   atEnd(end, () => clearTimeout(timer));
   let mine = false;
   watch(end, () => {
-    const now = aim.value;
-    pane.repainted.value;
+    const now = aim();
+    pane.repainted();
     const read = now ? readAim(now, pane) : { probe: null, wanted: [] };
-    claim.want(rested.value ? read.wanted : []);
+    claim.want(rested() ? read.wanted : []);
     // The inspector writes the probe too: only what came from here is taken back here.
-    if (read.probe || mine) view.probe.value = read.probe;
+    if (read.probe || mine) view.probe.set(read.probe);
     mine = read.probe !== null;
   });
   return { aim };

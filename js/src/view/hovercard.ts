@@ -10,7 +10,7 @@ import { type Child, svg } from "./dom";
 import { inside } from "./draw/plan";
 import { mapSlots } from "./draw/slots";
 import { CODE, fitText, label, NAME } from "./draw/text";
-import { edgeHead } from "./edges";
+import { edgeHead, namesOf } from "./edges";
 import type { Pane } from "./pane";
 import { leafScale } from "./scale";
 
@@ -24,7 +24,7 @@ const ROOM = WIDTH;
 
 /** The longest level stretch of a line, on screen. */
 function levelStretch(points: readonly Point[], pane: Pane): { x: number; y: number; length: number } {
-  const on = points.map((point) => toScreen(pane.view.viewport.value, { ...point, width: 0, height: 0 }));
+  const on = points.map((point) => toScreen(pane.view.viewport(), { ...point, width: 0, height: 0 }));
   let best = { x: on[0]!.x, y: on[0]!.y, length: 0 };
   for (let i = 1; i < on.length; i++) {
     const [a, b] = [on[i - 1]!, on[i]!];
@@ -36,13 +36,13 @@ function levelStretch(points: readonly Point[], pane: Pane): { x: number; y: num
 
 function tiles(summary: Summary | undefined, pane: Pane): Child[] {
   if (!summary) return [];
-  const { channel_order } = pane.widget.options.value;
+  const { channel_order } = pane.widget.options();
   const slots = mapSlots(summary, channel_order, TILES).filter((slot) => slot.plane !== null);
-  const table = colourTable(pane.view.theme.value);
+  const table = colourTable(pane.view.theme());
   return slots.map(({ plane, full: [rows, columns] }, i) => {
     const { width, height } = inside(rows, columns, TILE, TILE);
     const scale = leafScale(pane.widget, summary, () => planeRange(plane!));
-    const href = bitmapUrl(bitmapOf(plane!, { scale, table, width, height, ratio: pane.view.ratio.value }));
+    const href = bitmapUrl(bitmapOf(plane!, { scale, table, width, height, ratio: pane.view.ratio() }));
     const place = { x: INSET + 1 + i * (TILE + 0.3), y: HEADER + 7 + (TILE - height) / 2, width, height };
     return svg("image", { ...place, href, preserveAspectRatio: "none" });
   });
@@ -50,16 +50,10 @@ function tiles(summary: Summary | undefined, pane: Pane): Child[] {
 
 /** Content of the card; its header rule is drawn only where the edge does not do it. */
 function content(edge: EdgeInfo, pane: Pane, carried: boolean): { children: Child[]; height: number } {
-  const name = (id: string): string => pane.index.value.stages.get(id)?.label ?? id;
-  const summary = pane.widget.overview.value?.stages[edge.source]?.[0];
+  const summary = pane.widget.overview()?.stages[edge.source]?.[0];
   const pictures = tiles(summary, pane);
   const kind = pane.measure(edge.kind, "600 11px ui");
-  const title = fitText(
-    `${name(edge.source)} → ${name(edge.target)}`,
-    WIDTH - 2 * INSET - kind - 8,
-    pane.measure,
-    NAME,
-  );
+  const title = fitText(namesOf(edge, pane), WIDTH - 2 * INSET - kind - 8, pane.measure, NAME);
   const shape = edge.shape ? sampleShape(edge.shape) : "";
   const via = fitText(viaText(edge), WIDTH - 2 * INSET - pane.measure(shape, CODE) - 8, pane.measure, CODE);
   const bottom = pictures.length ? HEADER + TILE + 23 : HEADER + 18;
@@ -75,7 +69,7 @@ function content(edge: EdgeInfo, pane: Pane, carried: boolean): { children: Chil
 }
 
 function drawCard(edge: EdgeInfo, path: EdgePath, pane: Pane): SVGGElement {
-  const { width, height: room } = pane.view.size.value;
+  const { width, height: room } = pane.view.size();
   const stretch = levelStretch(path.points, pane);
   const carried = stretch.length >= ROOM;
   const { children, height } = content(edge, pane, carried);
@@ -85,7 +79,7 @@ function drawCard(edge: EdgeInfo, path: EdgePath, pane: Pane): SVGGElement {
   const y = carried
     ? stretch.y - HEADER
     : clamp(below + height > room ? stretch.y - height - 14 : below, room - height);
-  const { k, x: vx, y: vy } = pane.view.viewport.value;
+  const { k, x: vx, y: vy } = pane.view.viewport();
   return svg(
     "g.hover edge-colours",
     { "data-kind": edge.kind, "data-evidence": edge.evidence },
@@ -104,9 +98,9 @@ function drawCard(edge: EdgeInfo, path: EdgePath, pane: Pane): SVGGElement {
 export function createHoverCard(pane: Pane, end: AbortSignal): SVGGElement {
   const layer = svg("g.hover-layer", { "aria-hidden": "true" });
   watch(end, () => {
-    const hover = pane.view.hover.value;
-    const edge = hover.kind === "edge" ? pane.index.value.edges.get(hover.id) : undefined;
-    const path = edge && pane.layout.value?.edges.find(({ id }) => id === edge.id);
+    const hover = pane.view.hover();
+    const edge = hover.kind === "edge" ? pane.index().edges.get(hover.id) : undefined;
+    const path = edge && pane.layout()?.edges.find(({ id }) => id === edge.id);
     if (!edge || !path) layer.replaceChildren();
     else layer.replaceChildren(drawCard(edge, path, pane));
   });

@@ -57,15 +57,15 @@ export function createInspector(context: ViewContext, end: AbortSignal): HTMLEle
   const body = html("div.i-body");
   panel.append(body);
   watch(end, () => {
-    const selected = widget.selected.value;
+    const selected = widget.selected();
     // The reader's own choice comes with its stage; one made elsewhere brings no channel.
-    if (view.channel.peek()?.stage !== selected) view.channel.value = null;
+    if (view.channel.peek()?.stage !== selected) view.channel.set(null);
   });
-  const subject = computed(() => subjectOf(widget.graph.value, widget.selected.value));
+  const subject = computed(() => subjectOf(widget.graph(), widget.selected()));
   remade(
     body,
     (scope) => {
-      const [open, shown, graph] = [view.inspector.value, subject.value, widget.graph.value];
+      const [open, shown, graph] = [view.inspector(), subject(), widget.graph()];
       panel.scrollTop = 0;
       if (!open) return [];
       return untracked(() => {

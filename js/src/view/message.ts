@@ -15,11 +15,11 @@ const say = (...lines: readonly string[]): Message => ({ tone: "plain", title: "
 
 function errorMessage(pane: Pane): Message | null {
   const { status, problem, graph } = pane.widget;
-  if (problem.value) return { tone: "error", title: "", lines: [problem.value], retry: false };
-  const { error, text } = status.value;
+  if (problem()) return { tone: "error", title: "", lines: [problem()], retry: false };
+  const { error, text } = status();
   if (error) return { tone: "error", title: error.type, lines: [error.message], retry: true };
-  if (status.value.state === "error") return { tone: "error", title: "", lines: [text], retry: true };
-  const failure = graph.value?.failure;
+  if (status().state === "error") return { tone: "error", title: "", lines: [text], retry: true };
+  const failure = graph()?.failure;
   if (!failure) return null;
   const operands = failure.operands.map(({ shape }) => shape.join("×")).join(", ");
   const where = [failure.call ? `in ${failure.call}` : "", failure.location].filter(Boolean).join(": ");
@@ -33,11 +33,9 @@ function messageOf(pane: Pane, condition: Condition): Message | null {
     case "idle":
       return null;
     case "busy":
-      return widget.overview.value
-        ? null
-        : say("Shapes are known from the trace; pictures come as each stage has run.");
+      return widget.overview() ? null : say("Shapes are known from the trace; pictures come as each stage has run.");
     case "waiting": {
-      const queued = interest.lacking.value.size;
+      const queued = interest.lacking().size;
       const tiles = queued === 1 ? "1 tile is queued and comes" : `${queued} tiles are queued and come`;
       return say(
         `What is here still answers: hover, pan, inspect.${queued > 0 ? ` ${tiles} when the kernel is free.` : ""}`,
@@ -79,14 +77,14 @@ export function createMessage(pane: Pane, condition: ReadonlySignal<Condition>, 
     retry,
     "click",
     () => {
-      pane.widget.dismissed.value = pane.widget.status.peek().beat;
+      pane.widget.dismissed.set(pane.widget.status.peek().beat);
       pane.interest.retry();
     },
     end,
   );
   on(copyButton, "click", () => void copy(words.textContent ?? "", words), end);
   watch(end, () => {
-    const message = messageOf(pane, condition.value);
+    const message = messageOf(pane, condition());
     element.hidden = !message;
     if (!message) return;
     element.dataset.tone = message.tone;

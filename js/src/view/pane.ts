@@ -33,6 +33,9 @@ export interface Pane extends ViewContext {
   readonly repainted: Signal<number>;
 }
 
+/** What the reader knows a stage by. */
+export const stageLabel = ({ index }: Pick<Pane, "index">, id: string): string => index().stages.get(id)?.label ?? id;
+
 /** `value`, or the one before while `same` says that they are equal: spares the effects that read it. */
 export function steadyValue<T>(same: (a: T, b: T) => boolean): (value: T) => T {
   let before: T | undefined;

@@ -7,7 +7,7 @@ import { type Child, html, on, setChildren } from "./dom";
 export function live(text: ReadonlySignal<string>, end: AbortSignal): Text {
   const node = document.createTextNode("");
   watch(end, () => {
-    node.data = text.value;
+    node.data = text();
   });
   return node;
 }
@@ -56,7 +56,7 @@ export function chooser<T>(
   const options = choices.map(({ text }, i) => html("option", { value: i }, text));
   const select = html("select.i-select", { "aria-label": label }, ...options);
   watch(end, () => {
-    select.selectedIndex = choices.findIndex(({ value }) => value === current.value);
+    select.selectedIndex = choices.findIndex(({ value }) => value === current());
   });
   on(select, "change", () => choose(choices[select.selectedIndex]!.value), end);
   return select;

@@ -35,8 +35,8 @@ interface Shown {
 }
 
 function shown(pane: Pane, stage: string, picture: StagePicture): Shown[] {
-  const card = pane.cards.value.get(stage);
-  const { k, x, y } = pane.view.viewport.value;
+  const card = pane.cards().get(stage);
+  const { k, x, y } = pane.view.viewport();
   if (!card) return [];
   const corner = { k, x: x + k * (card.x + picture.box.x), y: y + k * (card.y + picture.box.y) };
   return picture.placed.map((placed) => {
@@ -133,7 +133,7 @@ function miniature(pane: Pane, all: readonly Shown[], canvas: Rect): Child {
   const bottom = Math.max(...all.map(({ placed }) => placed.y + placed.height));
   const k = MAP_PX / Math.max(right - left, bottom - top);
   const [width, height] = [(right - left) * k, (bottom - top) * k];
-  const info = pane.index.value.stages.get(stage);
+  const info = pane.index().stages.get(stage);
   const shape = info?.leaves[0] ? compactShape(info.leaves[0].shape) : "";
   const words = pane.measure(info?.label ?? stage, NAME) + 12 + pane.measure(shape, MONO);
   const panel = Math.max(width, words);
@@ -190,7 +190,7 @@ function crosshair(pane: Pane, aim: Aim): Child[] {
   const u = (Math.floor(aim.u * columns) + 0.5) / columns;
   const draw = ({ rect }: Shown): Child[] => cross(rect, rect.x + u * rect.width, rect.y + v * rect.height);
   const own = shown(pane, aim.stage, here).filter(({ placed }) => placed.slot.part === aim.placed.slot.part);
-  const input = pane.widget.graph.value?.stages.find((stage) => stage.kind === "input" && stage.id !== aim.stage);
+  const input = pane.widget.graph()?.stages.find((stage) => stage.kind === "input" && stage.id !== aim.stage);
   const picture = input ? pane.pictures.get(input.id) : undefined;
   const there = picture ? shown(pane, input!.id, picture).filter(spatial) : [];
   return [...own, ...there].flatMap(draw);
@@ -200,10 +200,10 @@ export function createPixels(pane: Pane, pointing: Pointing, end: AbortSignal): 
   const pixels = svg("g");
   const cursor = svg("g");
   watch(end, () => {
-    if (pane.view.level.value !== "near") return pixels.replaceChildren();
-    pane.repainted.value;
-    const canvas = { x: 0, y: 0, ...pane.view.size.value };
-    const all = [...pane.visible.value].flatMap((id) => {
+    if (pane.view.level() !== "near") return pixels.replaceChildren();
+    pane.repainted();
+    const canvas = { x: 0, y: 0, ...pane.view.size() };
+    const all = [...pane.visible()].flatMap((id) => {
       const picture = pane.pictures.get(id);
       return picture ? [shown(pane, id, picture)] : [];
     });
@@ -215,9 +215,9 @@ export function createPixels(pane: Pane, pointing: Pointing, end: AbortSignal): 
     setChildren(pixels, children);
   });
   watch(end, () => {
-    const aim = pointing.aim.value;
-    pane.repainted.value;
-    const children = !aim || pane.view.level.value === "far" ? [] : crosshair(pane, aim);
+    const aim = pointing.aim();
+    pane.repainted();
+    const children = !aim || pane.view.level() === "far" ? [] : crosshair(pane, aim);
     setChildren(cursor, children);
   });
   return svg("g.overlay", { "aria-hidden": "true" }, pixels, cursor);

@@ -9,7 +9,7 @@ import { bitmapUrl } from "./canvas";
 import { html, svg } from "./dom";
 import { alarmText, shapeOf } from "./draw/card";
 import { edgeText } from "./edges";
-import type { Pane } from "./pane";
+import { type Pane, stageLabel } from "./pane";
 import { fillList, popover } from "./popover";
 import { isSequence } from "./scale";
 
@@ -38,18 +38,18 @@ function minusText(minus: Probe["minus"]): string {
 }
 
 function stageText(pane: Pane, id: string): string {
-  const stage = pane.index.value.stages.get(id);
+  const stage = pane.index().stages.get(id);
   if (!stage) return "";
-  const summaries = pane.widget.overview.value?.stages[id] ?? [];
+  const summaries = pane.widget.overview()?.stages[id] ?? [];
   const type = [stage.type_name, stage.detail].filter(Boolean).join(" ");
   return [stage.label, type, shapeOf(stage, summaries), stage.leaves[0]?.dtype ?? ""].filter(Boolean).join(" · ");
 }
 
 /** The stage most worth a warning: NaN before dead channels before zeros. */
 function warningText(pane: Pane): string {
-  const overview = pane.widget.overview.value;
+  const overview = pane.widget.overview();
   if (!overview) return "";
-  for (const stage of pane.index.value.stages.values()) {
+  for (const stage of pane.index().stages.values()) {
     const summary = overview.stages[stage.id]?.[0];
     const alarm = alarmText(stage, summary);
     if (!alarm || !summary?.statistics) continue;
@@ -63,22 +63,20 @@ function warningText(pane: Pane): string {
 }
 
 function restText(pane: Pane): string {
-  const { stages } = pane.index.value;
+  const { stages } = pane.index();
   if (!stages.size) return "";
-  const hint = pane.view.engaged.value ? "scroll zooms, Esc leaves" : "click, then scroll to zoom";
+  const hint = pane.view.engaged() ? "scroll zooms, Esc leaves" : "click, then scroll to zoom";
   return [`${stages.size} ${stages.size === 1 ? "stage" : "stages"}`, hint, warningText(pane)]
     .filter(Boolean)
     .join(" · ");
 }
 
 function readoutText(pane: Pane): string {
-  const { hover, probe } = pane.view;
-  const edge = hover.value.kind === "edge" ? pane.index.value.edges.get(hover.value.id) : undefined;
+  const [hover, probe] = [pane.view.hover(), pane.view.probe()];
+  const edge = hover.kind === "edge" && pane.index().edges.get(hover.id);
   if (edge) return edgeText(edge, pane);
-  if (probe.value)
-    return probeText(probe.value, pane.index.value.stages.get(probe.value.stage)?.label ?? probe.value.stage);
-  if (hover.value.kind === "stage") return stageText(pane, hover.value.id);
-  return restText(pane);
+  if (probe) return probeText(probe, stageLabel(pane, probe.stage));
+  return hover.kind === "stage" ? stageText(pane, hover.id) : restText(pane);
 }
 
 function kindKey(kind: EdgeKind | "inferred"): HTMLElement {
@@ -95,7 +93,7 @@ function kindKey(kind: EdgeKind | "inferred"): HTMLElement {
 function kinds(pane: Pane, end: AbortSignal): HTMLElement {
   const element = html("span.keys");
   watch(end, () => {
-    const edges = [...pane.index.value.edges.values()];
+    const edges = [...pane.index().edges.values()];
     const found: (EdgeKind | "inferred")[] = (["main", "skip", "merge"] as const).filter((kind) =>
       edges.some((edge) => edge.kind === kind),
     );
@@ -108,12 +106,12 @@ function kinds(pane: Pane, end: AbortSignal): HTMLElement {
 /** What stands at the ends of the legend, and what they mean. */
 function scaleWords(pane: Pane): readonly [low: string, high: string, meaning: string] {
   const [low, high, meaning] = rangeWords(pane);
-  const reference = pane.widget.reference.value;
+  const reference = pane.widget.reference();
   return [low, high, meaning + (reference === null ? "" : `; shown are differences to frame ${reference + 1}`)];
 }
 
 function rangeWords({ widget }: Pane): readonly [low: string, high: string, meaning: string] {
-  const rule = widget.options.value.normalisation;
+  const rule = widget.options().normalisation;
   if (typeof rule !== "string") return [precise(rule[0]), precise(rule[1]), "the given range"];
   if (rule === "channel") return ["−", "+ max", "the extremes of each picture"];
   if (isSequence(widget)) return ["−", "+ first", "the range of each stage in the first input shown"];
@@ -125,7 +123,7 @@ function legend(pane: Pane, end: AbortSignal): HTMLElement {
   const bar = html("span.lut", { role: "img", "aria-label": "cool: negative, paper: zero, warm: positive" });
   const whole = html("span.legend", low, bar, high);
   watch(end, () => {
-    const { rgba } = colourTable(pane.view.theme.value);
+    const { rgba } = colourTable(pane.view.theme());
     const url = bitmapUrl({ width: rgba.length / 4, height: 1, rgba });
     bar.style.backgroundImage = `url("${url}")`;
     const [from, to, meaning] = scaleWords(pane);
@@ -144,11 +142,11 @@ function notes(pane: Pane, focusStage: (id: string) => void, end: AbortSignal): 
   const { close } = popover(button, panel, () => list.querySelector<HTMLElement>("button, [tabindex]")?.focus(), end);
   const next = successive(end);
   watch(end, () => {
-    const found = pane.widget.graph.value?.notes ?? [];
+    const found = pane.widget.graph()?.notes ?? [];
     anchor.hidden = !found.length;
     button.textContent = `${found.length} ${found.length === 1 ? "note" : "notes"}`;
     const entries = found.map(({ text, stage }) => {
-      const known = pane.index.value.stages.get(stage);
+      const known = pane.index().stages.get(stage);
       if (!known) return { title: stage, text };
       const go = (): void => {
         goTo(pane, stage);

@@ -18,10 +18,10 @@ function playButton(frames: Frames, end: AbortSignal): HTMLButtonElement {
   const play = icon("play");
   const button = html("button.button s-play");
   watch(end, () => {
-    const label = playing.value ? "Pause" : "Play";
-    button.replaceChildren(playing.value ? pause : play);
-    setAttributes(button, { "aria-label": label, title: still.value || `${label} (space)` });
-    button.disabled = still.value !== "";
+    const label = playing() ? "Pause" : "Play";
+    button.replaceChildren(playing() ? pause : play);
+    setAttributes(button, { "aria-label": label, title: still() || `${label} (space)` });
+    button.disabled = still() !== "";
   });
   on(button, "click", () => frames.toggle(), end);
   return button;
@@ -33,11 +33,11 @@ function comparison({ widget }: ViewContext, frames: Frames, end: AbortSignal): 
   const pin = html("button.button", "Δ");
   const reset = textButton("", () => compare(null), end);
   watch(end, () => {
-    const frame = reference.value;
+    const frame = reference();
     const label = frame === null ? "Pin this frame: show differences to it" : "Pin this frame instead";
     setAttributes(pin, { "aria-label": label, "aria-pressed": String(frame !== null) });
     const off = widget.kernel ? "" : needKernel("Differences");
-    turnOff(pin, off || (frame === current.value ? label : ""));
+    turnOff(pin, off || (frame === current() ? label : ""));
     reset.hidden = frame === null;
     const text = `Δ to frame ${(frame ?? 0) + 1} ✕`;
     reset.textContent = text;
@@ -55,17 +55,16 @@ function transport(context: ViewContext, frames: Frames, label: ReadonlySignal<s
   const back = iconButton("previous", "Previous frame", step(-1), end);
   const forward = iconButton("next", "Next frame", step(1), end);
   watch(end, () => {
-    const off = (by: number, end: string): string =>
-      reach(current.value + by) === current.value ? alone.value || end : "";
+    const off = (by: number, end: string): string => (reach(current() + by) === current() ? alone() || end : "");
     turnOff(back, off(-1, "No frame before it"));
     turnOff(forward, off(1, "No frame after it"));
   });
-  const place = computed(() => `frame ${current.value + 1} of ${count.value}`);
+  const place = computed(() => `frame ${current() + 1} of ${count()}`);
   const [pin, reset] = comparison(context, frames, end);
   const name = html("b.s-label", live(label, end));
   watch(end, () => {
-    name.hidden = !label.value;
-    name.title = label.value;
+    name.hidden = !label();
+    name.title = label();
   });
   return html(
     "div.s-transport",
@@ -84,10 +83,10 @@ function sampleChooser({ widget }: ViewContext, end: AbortSignal): HTMLElement {
     step: 1,
     "aria-label": "Sample of the batch",
   });
-  const most = computed(() => Math.max(0, widget.sample_count.value - 1));
+  const most = computed(() => Math.max(0, widget.sample_count() - 1));
   watch(end, () => {
-    input.max = String(most.value);
-    input.value = String(widget.sample.value);
+    input.max = String(most());
+    input.value = String(widget.sample());
     turnOff(input, widget.kernel ? "" : needKernel("Other samples"));
   });
   on(
@@ -101,10 +100,10 @@ function sampleChooser({ widget }: ViewContext, end: AbortSignal): HTMLElement {
     },
     end,
   );
-  const total = computed(() => `of 0–${most.value}`);
+  const total = computed(() => `of 0–${most()}`);
   const box = html("label.s-sample", "sample", input, html("span", live(total, end)));
   watch(end, () => {
-    box.hidden = most.value === 0;
+    box.hidden = most() === 0;
   });
   return box;
 }
@@ -114,16 +113,16 @@ export function createSlider(context: ViewContext, end: AbortSignal): HTMLElemen
   const { widget, view } = context;
   const frames = createFrames(context, end);
   const memory = remember(widget, view.ratio, end);
-  const label = computed(() => widget.frame_labels.value[frames.current.value] ?? "");
+  const label = computed(() => widget.frame_labels()[frames.current()] ?? "");
   const spoken = computed(() => {
-    const place = `frame ${frames.current.value + 1} of ${frames.count.value}`;
-    return label.value ? `${label.value}, ${place}` : place;
+    const place = `frame ${frames.current() + 1} of ${frames.count()}`;
+    return label() ? `${label()}, ${place}` : place;
   });
   const film = html("div.s-film", transport(context, frames, label, end), track(frames, memory, spoken, end));
   const root = html("div.slider", { role: "group", "aria-label": "Frames" }, film, sampleChooser(context, end));
   watch(end, () => {
-    film.hidden = frames.count.value <= 1;
-    root.hidden = frames.count.value <= 1 && widget.sample_count.value <= 1;
+    film.hidden = frames.count() <= 1;
+    root.hidden = frames.count() <= 1 && widget.sample_count() <= 1;
   });
   on<HTMLElement, KeyboardEvent>(root, "keydown", (event) => steer(event, frames), end);
   return root;

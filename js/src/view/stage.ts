@@ -40,35 +40,35 @@ export function createStage(pane: Pane, id: string, end: AbortSignal): SVGGEleme
     pane,
     id,
     images: createImagePool(end),
-    selected: computed(() => widget.selected.value === id),
-    visible: computed(() => pane.visible.value.has(id)),
-    near: computed(() => view.level.value === "near" && pane.visible.value.has(id)),
+    selected: computed(() => widget.selected() === id),
+    visible: computed(() => pane.visible().has(id)),
+    near: computed(() => view.level() === "near" && pane.visible().has(id)),
     waiting: computed(() => {
-      const { state, done, total } = widget.status.value;
+      const { state, done, total } = widget.status();
       if (state !== "busy" || total === 0) return "queued";
-      return widget.graph.value?.stages[done]?.id === id ? "now" : "queued";
+      return widget.graph()?.stages[done]?.id === id ? "now" : "queued";
     }),
   };
   const claim = interest.claim(end);
   let looked = false;
   watch(end, () => {
-    const card = pane.cards.value.get(id);
+    const card = pane.cards().get(id);
     if (card) element.style.transform = `translate(${card.x}px, ${card.y}px)`;
   });
   watch(end, () => {
     setAttributes(element, {
-      tabindex: view.focus.value === id ? 0 : -1,
-      "aria-pressed": String(parts.selected.value),
+      tabindex: view.focus() === id ? 0 : -1,
+      "aria-pressed": String(parts.selected()),
     });
-    element.classList.toggle("nf-selected", parts.selected.value);
+    element.classList.toggle("nf-selected", parts.selected());
   });
   watch(end, () => {
-    const stage = pane.index.value.stages.get(id);
-    if (stage) describe(element, stage, widget.overview.value?.stages[id] ?? NO_SUMMARIES);
+    const stage = pane.index().stages.get(id);
+    if (stage) describe(element, stage, widget.overview()?.stages[id] ?? NO_SUMMARIES);
   });
   watch(end, () => {
-    if (!parts.visible.value) return claim.want([]);
-    looked ||= parts.selected.value || parts.near.value;
+    if (!parts.visible()) return claim.want([]);
+    looked ||= parts.selected() || parts.near();
     claim.want(draw(element, parts, looked));
   });
   atEnd(end, () => pane.pictures.delete(id));
@@ -78,14 +78,14 @@ export function createStage(pane: Pane, id: string, end: AbortSignal): SVGGEleme
 /** Redraws the element and returns the tiles that would make it sharper. */
 function draw(element: SVGGElement, parts: Parts, looked: boolean): readonly TileRequest[] {
   const { pane, id } = parts;
-  const stage = pane.index.value.stages.get(id);
-  const card = pane.cards.value.get(id);
-  const size = pane.layout.value?.size;
+  const stage = pane.index().stages.get(id);
+  const card = pane.cards().get(id);
+  const size = pane.layout()?.size;
   if (!stage || !card || size === undefined) return [];
-  const summaries = pane.widget.overview.value?.stages[id] ?? NO_SUMMARIES;
-  const level = pane.view.level.value;
+  const summaries = pane.widget.overview()?.stages[id] ?? NO_SUMMARIES;
+  const level = pane.view.level();
   const { kernel: live } = pane.widget;
-  const plain = { size, level, card, measure: pane.measure, k: pane.step.value, waiting: parts.waiting.value, live };
+  const plain = { size, level, card, measure: pane.measure, k: pane.step(), waiting: parts.waiting(), live };
   const pictureStyle = styleOf(parts, summaries[0], plain, looked);
   const far = level === "far";
   const drawing = far || !summaries[0] ? null : drawPicture(summaries[0], pictureStyle);
@@ -100,14 +100,14 @@ function draw(element: SVGGElement, parts: Parts, looked: boolean): readonly Til
   describe(element, stage, summaries);
   const placed = drawing?.placed ?? [];
   pane.pictures.set(id, { leaf: summaries[0]?.leaf ?? "", box: pictureBox(plain), placed, style: pictureStyle });
-  untracked(() => pane.repainted.value++);
+  untracked(() => pane.repainted.set(pane.repainted.peek() + 1));
   parts.images.sweep();
   return wanted;
 }
 
 /** Whether what is wanted takes long, or cannot be had. */
 function fateOf({ pane: { interest } }: Parts, wanted: readonly TileRequest[]): Pick<CardStyle, "late" | "failed"> {
-  const late = wanted.length > 0 && interest.slow.value && wanted.some(({ key }) => interest.lacking.value.has(key));
+  const late = wanted.length > 0 && interest.slow() && wanted.some(({ key }) => interest.lacking().has(key));
   return { late, failed: wanted.some(({ key }) => (interest.get(key)?.error ?? "") !== "") };
 }
 
@@ -131,18 +131,18 @@ function styleOf(
 ): PictureStyle {
   const { pane, id, images } = parts;
   const { widget, view, interest } = pane;
-  const { channel_order } = widget.options.value;
+  const { channel_order } = widget.options();
   const place = { widget, stage: id, leaf: summary?.leaf ?? "" };
   return {
     card: card.size,
     level: card.level,
     box: pictureBox(card),
     order: channel_order,
-    table: colourTable(view.theme.value),
-    density: card.level === "far" ? view.ratio.value : pane.density.value,
+    table: colourTable(view.theme()),
+    density: card.level === "far" ? view.ratio() : pane.density(),
     measure: card.measure,
     images,
-    photoOf: (path) => photoAtPath(widget.graph.value, widget.overview.value, path),
+    photoOf: (path) => photoAtPath(widget.graph(), widget.overview(), path),
     planeFor: (slot) => (looked ? bestPlane(place, slot, interest) : slot.plane),
     scaleFor: (plane) => leafScale(widget, summary, () => planeRange(plane)),
   };
@@ -154,8 +154,8 @@ const EXACT_UP_TO = 2 ** 21;
 /** Tiles for the slices in front: exact ones of the selected stage, sharp enough ones of what is near. */
 function requests(parts: Parts, summary: Summary, drawing: Drawing | null, style: PictureStyle): TileRequest[] {
   const place = { widget: parts.pane.widget, stage: parts.id, leaf: summary.leaf };
-  const exact = parts.selected.value;
-  if (!drawing || !(exact || parts.near.value)) return [];
+  const exact = parts.selected();
+  if (!drawing || !(exact || parts.near())) return [];
   const { picture } = summary;
   if (picture.kind === "photo") return photoSlots(summary, picture).map((slot) => wholeRequest(place, slot));
   // Classes were found from all channels: no slice would show them better.

@@ -36,24 +36,24 @@ export interface GraphSource {
 function createPane(context: ViewContext, source: GraphSource): Pane {
   const { view } = context;
   const keep = steadyValue<ReadonlySet<string>>(sameSet);
-  const cards = computed(() => new Map<string, Card>(source.layout.value?.cards.map((card) => [card.id, card])));
+  const cards = computed(() => new Map<string, Card>(source.layout()?.cards.map((card) => [card.id, card])));
   return {
     ...context,
     ...source,
     cards,
     visible: computed(() => {
-      const canvas = { x: 0, y: 0, ...view.size.value };
-      const seen = [...cards.value.values()].filter((card) => overlaps(toScreen(view.viewport.value, card), canvas));
+      const canvas = { x: 0, y: 0, ...view.size() };
+      const seen = [...cards().values()].filter((card) => overlaps(toScreen(view.viewport(), card), canvas));
       return keep(new Set(seen.map((card) => card.id)));
     }),
     step: computed(() => {
-      const { k } = view.viewport.value;
-      if (view.level.value === "far") return Math.round(k * 20) / 20;
-      return view.level.value === "near" ? 1.6 : Math.max(1, Math.floor(k * 5) / 5);
+      const { k } = view.viewport();
+      if (view.level() === "far") return Math.round(k * 20) / 20;
+      return view.level() === "near" ? 1.6 : Math.max(1, Math.floor(k * 5) / 5);
     }),
     density: computed(() => {
-      const doublings = Math.ceil(Math.log2(view.viewport.value.k));
-      return view.ratio.value * 2 ** Math.max(0, Math.min(5, doublings));
+      const doublings = Math.ceil(Math.log2(view.viewport().k));
+      return view.ratio() * 2 ** Math.max(0, Math.min(5, doublings));
     }),
     pictures: new Map(),
     repainted: signal(0),
@@ -73,14 +73,14 @@ export function createGraphPane(context: ViewContext, source: GraphSource, end: 
     follow(pane);
   });
   watch(end, () => {
-    const { k, x, y } = view.viewport.value;
+    const { k, x, y } = view.viewport();
     scene.style.transform = `translate(${x}px, ${y}px) scale(${k})`;
   });
   // Text keeps its size on screen from 100 % up, and when far. Apart: whatever sets it has all styles looked at again.
-  const textScale = computed(() => 1 / Math.max(view.level.value === "far" ? 0 : 1, view.viewport.value.k));
+  const textScale = computed(() => 1 / Math.max(view.level() === "far" ? 0 : 1, view.viewport().k));
   watch(end, () => {
-    root.style.setProperty("--nf-s", String(textScale.value));
-    setAttributes(root, { "data-level": view.level.value });
+    root.style.setProperty("--nf-s", String(textScale()));
+    setAttributes(root, { "data-level": view.level() });
   });
   light(pane, root, elements, end);
   moveSoftly(pane, root, end);
@@ -96,8 +96,8 @@ function keepStages(pane: Pane, layer: SVGGElement, end: AbortSignal): ReadonlyM
   const elements = new Map<string, SVGGElement>();
   const ends = new Map<string, AbortController>();
   watch(end, () => {
-    const cards = pane.cards.value;
-    const ids = [...pane.index.value.stages.keys()].filter((id) => cards.has(id));
+    const cards = pane.cards();
+    const ids = [...pane.index().stages.keys()].filter((id) => cards.has(id));
     for (const id of [...elements.keys()].filter((known) => !cards.has(known))) {
       ends.get(id)?.abort();
       ends.delete(id);
@@ -116,7 +116,7 @@ function keepStages(pane: Pane, layer: SVGGElement, end: AbortSignal): ReadonlyM
         const element = elements.get(id)!;
         if (layer.children[i] !== element) layer.insertBefore(element, layer.children[i] ?? null);
       }
-      if (!elements.has(pane.view.focus.peek())) pane.view.focus.value = ids[0] ?? "";
+      if (!elements.has(pane.view.focus.peek())) pane.view.focus.set(ids[0] ?? "");
     });
   });
   atEnd(end, () => {
@@ -128,15 +128,15 @@ function keepStages(pane: Pane, layer: SVGGElement, end: AbortSignal): ReadonlyM
 /** Dims what the hovered stage or edge has nothing to do with. */
 function light(pane: Pane, root: SVGSVGElement, stages: ReadonlyMap<string, SVGGElement>, end: AbortSignal): void {
   const lit = computed((): Lit | null => {
-    const hover = pane.view.hover.value;
+    const hover = pane.view.hover();
     if (hover.kind === "nothing") return null;
-    return hover.kind === "stage" ? litByStage(pane.index.value, hover.id) : litByEdge(pane.index.value, hover.id);
+    return hover.kind === "stage" ? litByStage(pane.index(), hover.id) : litByEdge(pane.index(), hover.id);
   });
   watch(end, () => {
-    const now = lit.value;
-    const hover = pane.view.hover.value;
-    pane.cards.value;
-    const hot = hover.kind === "edge" ? pane.index.value.edges.get(hover.id) : undefined;
+    const now = lit();
+    const hover = pane.view.hover();
+    pane.cards();
+    const hot = hover.kind === "edge" ? pane.index().edges.get(hover.id) : undefined;
     root.classList.toggle("nf-dimming", now !== null);
     for (const [id, element] of stages) {
       element.classList.toggle("nf-lit", now?.stages.has(id) === true);
@@ -156,7 +156,7 @@ function moveSoftly(pane: Pane, root: SVGSVGElement, end: AbortSignal): void {
   let timer: ReturnType<typeof setTimeout> | undefined;
   let before: Layout | null = null;
   watch(end, () => {
-    const now = pane.layout.value;
+    const now = pane.layout();
     if (before && now && now !== before) {
       root.classList.add("nf-moving");
       clearTimeout(timer);

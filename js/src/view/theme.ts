@@ -45,7 +45,7 @@ export function followTheme({ widget, view }: ViewContext, root: HTMLElement, en
     const theme = forced === "auto" ? (hostTheme(document) ?? own) : forced;
     root.dataset.theme = theme;
     root.toggleAttribute("data-hosted", forced === "auto");
-    view.theme.value = theme;
+    view.theme.set(theme);
   };
   const observer = new window.MutationObserver(settle);
   for (const element of [document.body, document.documentElement])
@@ -53,7 +53,7 @@ export function followTheme({ widget, view }: ViewContext, root: HTMLElement, en
   atEnd(end, () => observer.disconnect());
   prefersDark.addEventListener("change", settle, { signal: end });
   watch(end, () => {
-    widget.options.value;
+    widget.options();
     settle();
   });
   followRatio(window, view.ratio, end);
@@ -61,7 +61,7 @@ export function followTheme({ widget, view }: ViewContext, root: HTMLElement, en
 
 /** A query holds for one ratio only, so each change asks anew. */
 function followRatio(window: Window, ratio: Signal<number>, end: AbortSignal): void {
-  ratio.value = window.devicePixelRatio || 1;
+  ratio.set(window.devicePixelRatio || 1);
   const query = window.matchMedia(`(resolution: ${ratio.peek()}dppx)`);
   query.addEventListener("change", () => followRatio(window, ratio, end), { once: true, signal: end });
 }

@@ -26,8 +26,8 @@ const pill = (text: string, icon: Meta["icon"]): Meta => ({ text, pill: true, ic
 /** "4.65 M parameters · 75 ms on cpu", or what is going on. */
 function metaOf({ pane, condition }: ToolbarSource): Meta {
   const { graph, status, problem, kernel } = pane.widget;
-  const { text, done, total, error } = status.value;
-  const now = condition.value;
+  const { text, done, total, error } = status();
+  const now = condition();
   switch (now) {
     case "busy": {
       const progress = total > 0 ? ` ${done} of ${total}` : "";
@@ -40,13 +40,13 @@ function metaOf({ pane, condition }: ToolbarSource): Meta {
     case "no-kernel":
       return pill(kernel ? "no answer from the kernel" : "saved picture · no kernel", "none");
     case "error": {
-      const failure = graph.value?.failure;
-      if (problem.value) return pill("message not understood", "cross");
+      const failure = graph()?.failure;
+      if (problem()) return pill("message not understood", "cross");
       if (error || !failure) return pill("one request failed", "cross");
       return pill(`forward raised in ${failure.op || failure.call || "the model"}`, "cross");
     }
     case "idle": {
-      const model = graph.value?.model;
+      const model = graph()?.model;
       if (!model) return plain("");
       const time = model.forward_ms === null ? model.device : `${duration(model.forward_ms)} on ${model.device}`;
       return plain(`${count(model.parameters)} parameters · ${time}`);
@@ -67,7 +67,7 @@ function state(source: ToolbarSource, end: AbortSignal): HTMLElement {
   const name = html("span.model");
   const meta = html("span.meta");
   watch(end, () => {
-    name.textContent = source.pane.widget.graph.value?.model.name ?? "";
+    name.textContent = source.pane.widget.graph()?.model.name ?? "";
     const { text, pill, icon: sign } = metaOf(source);
     const picture = sign === null ? null : sign === "ring" ? ring() : icon(sign);
     meta.replaceChildren(...(picture ? [picture] : []), html("span", text));
@@ -90,7 +90,7 @@ function stepper(
 ): HTMLElement {
   const value = html("output.value");
   watch(end, () => {
-    value.textContent = parts.shown.value;
+    value.textContent = parts.shown();
   });
   const less = iconButton("minus", parts.less, () => press(false), end);
   const more = iconButton("plus", parts.more, () => press(true), end);
@@ -167,8 +167,8 @@ function saveMenu({ pane, picture }: ToolbarSource, end: AbortSignal): HTMLEleme
 function progress({ pane, condition }: ToolbarSource, end: AbortSignal): HTMLElement {
   const bar = html("div.progress", { role: "progressbar", "aria-label": "capture" });
   watch(end, () => {
-    const { done, total } = pane.widget.status.value;
-    bar.hidden = condition.value !== "busy" || total === 0;
+    const { done, total } = pane.widget.status();
+    bar.hidden = condition() !== "busy" || total === 0;
     setAttributes(bar, { "aria-valuemax": total, "aria-valuenow": done });
     bar.style.setProperty("--nf-done", total > 0 ? String(done / total) : "0");
   });
@@ -183,7 +183,7 @@ export function createToolbar(source: ToolbarSource, end: AbortSignal): HTMLElem
       name: "depth",
       less: "Close all groups one level",
       more: "Open all stages one level",
-      shown: computed(() => String(depth(pane.index.value))),
+      shown: computed(() => String(depth(pane.index()))),
     },
     (more) => changeDepth(pane, more),
     end,
@@ -193,7 +193,7 @@ export function createToolbar(source: ToolbarSource, end: AbortSignal): HTMLElem
       name: "",
       less: "Zoom out",
       more: "Zoom in",
-      shown: computed(() => `${Math.round(view.viewport.value.k * 100)} %`),
+      shown: computed(() => `${Math.round(view.viewport().k * 100)} %`),
     },
     (more) => zoomBy(pane, more ? ZOOM_STEP : 1 / ZOOM_STEP),
     end,
@@ -202,12 +202,12 @@ export function createToolbar(source: ToolbarSource, end: AbortSignal): HTMLElem
     "panel",
     "Inspector",
     () => {
-      view.inspector.value = !view.inspector.peek();
+      view.inspector.set(!view.inspector.peek());
     },
     end,
   );
   watch(end, () => {
-    setAttributes(inspector, { "aria-pressed": String(view.inspector.value) });
+    setAttributes(inspector, { "aria-pressed": String(view.inspector()) });
   });
   watch(end, () => {
     const why = widget.kernel ? "" : needKernel("Other depths");

@@ -199,10 +199,10 @@ export function contextOf(kernel: Kernel, end: AbortSignal): ViewContext {
   const widget = createWidgetState(kernel, end);
   const interest = createInterest({ send: (wanted) => widget.write("wanted", wanted), seq: 0 }, end);
   watch(end, () => {
-    const tiles = widget.tiles.value;
+    const tiles = widget.tiles();
     if (tiles !== null) untracked(() => interest.accept(tiles));
   });
   const view = createViewState();
-  view.inspector.value = true;
+  view.inspector.set(true);
   return { widget, interest, view };
 }

@@ -323,7 +323,7 @@ describe("how it plays", () => {
     tick(channels!, false);
     tick(colours!, false);
     choose(slider, "Range of the colours", 1);
-    const { hold_channels, hold_colours, normalisation } = context.widget.options.value;
+    const { hold_channels, hold_colours, normalisation } = context.widget.options();
     expect([hold_channels, hold_colours, normalisation]).toEqual([false, false, "channel"]);
   });
 });

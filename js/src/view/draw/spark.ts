@@ -6,19 +6,19 @@ import type { Cell } from "./plan";
 
 /** Null before two frames were seen. Reads the state. */
 export function sparkline(widget: WidgetState, stage: string, cell: Cell): SVGGElement | null {
-  const means = widget.history.value.get(stage);
+  const means = widget.history().get(stage);
   if (!means || means.size < 2) return null;
   const { x, y, width, height } = cell;
   const seen = [...means].sort(([a], [b]) => a - b);
   const values = [...means.values()];
   const [low, high] = [Math.min(...values), Math.max(...values)];
-  const last = Math.max(1, widget.frame_count.value - 1);
+  const last = Math.max(1, widget.frame_count() - 1);
   const across = (frame: number): number => x + (frame / last) * width;
   const down = (mean: number): number => y + (high > low ? (high - mean) / (high - low) : 0.5) * height;
   const place = (frame: number, mean: number): string => px`${across(frame)} ${down(mean)}`;
   // Thousands of frames make no more points than there are pixels.
   const points = new Map(seen.map(([frame, mean]) => [Math.round(across(frame)), place(frame, mean)]));
-  const shown = widget.overview.value?.frame ?? 0;
+  const shown = widget.overview()?.frame ?? 0;
   const here = means.get(shown);
   const words = `Mean in the ${seen.length} frames seen: ${brief(low)} to ${brief(high)}; click to go there`;
   return svg(

@@ -22,8 +22,8 @@ export function createMeasure(root: HTMLElement, epoch: ReadonlySignal<number>):
   let families: Record<string, string> = {};
   let read = Number.NaN;
   return (text, font) => {
-    if (epoch.value !== read) {
-      read = epoch.value;
+    if (epoch() !== read) {
+      read = epoch();
       families = {};
       known.clear();
     }

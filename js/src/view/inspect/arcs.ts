@@ -58,18 +58,18 @@ export function arcs(source: ArcsSource, end: AbortSignal): HTMLElement | null {
   const keys = html("div.i-keys", ...buttons);
   const heading = html("p.i-from");
   watch(end, () => {
-    const { row, column } = spot.value;
-    const weights = reading.row.value ?? [];
+    const { row, column } = spot();
+    const weights = reading.row() ?? [];
     figure.replaceChildren(
       ...arcsOf(weights, row, count).map(({ key, d, width }) =>
         svg("path.i-arc", { d, "stroke-width": width, "data-here": key === column }),
       ),
     );
-    const name = labels.value[row];
+    const name = labels()[row];
     const from = html("b", name === undefined ? `from query ${row}` : `from “${name}” at ${row}`);
     heading.replaceChildren(from, html("span.i-muted", "line width = weight"));
     for (const [key, button] of buttons.entries()) {
-      const text = labels.value[key] ?? String(key);
+      const text = labels()[key] ?? String(key);
       const weight = weightText(weights[key]);
       button.firstElementChild!.textContent = text;
       button.lastElementChild!.textContent = count <= WITH_WEIGHTS ? weight : "";
@@ -82,7 +82,7 @@ export function arcs(source: ArcsSource, end: AbortSignal): HTMLElement | null {
     "click",
     (event) => {
       const key = (event.target as Element).closest<HTMLElement>("[data-key]")?.dataset.key;
-      if (key !== undefined) spot.value = { ...spot.peek(), column: Number(key) };
+      if (key !== undefined) spot.set({ ...spot.peek(), column: Number(key) });
     },
     end,
   );

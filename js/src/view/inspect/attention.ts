@@ -26,8 +26,8 @@ function lastQuery(slice: Slice): Spot {
 function weightFacts(reading: Reading, spot: Spot, labels: readonly string[]): Fact[] {
   const named = (index: number): string =>
     labels[index] === undefined ? String(index) : `${index} “${labels[index]}”`;
-  const row = reading.row.value;
-  const bits = row ? `${reading.exact.value ? "" : "≈ "}${brief(entropy(row))} bit` : "–";
+  const row = reading.row();
+  const bits = row ? `${reading.exact() ? "" : "≈ "}${brief(entropy(row))} bit` : "–";
   return [
     ["query", named(spot.row)],
     ["key", named(spot.column)],
@@ -39,14 +39,14 @@ export function attentionScope(source: MapsSource, end: AbortSignal): readonly C
   const { leaf, lens, picked, stage } = source;
   const { context, summary } = leaf;
   const spot = signal<Spot>({ row: 0, column: 0 });
-  const part = computed(() => partText(lens.item, picked.value));
-  const ask = computed(() => askWhole(leaf, lens.size, { channel: channelOf(lens, picked.value) }));
-  const coded = computed(() => codedOverview(summary.value, picked.value));
+  const part = computed(() => partText(lens.item, picked()));
+  const ask = computed(() => askWhole(leaf, lens.size, { channel: channelOf(lens, picked()) }));
+  const coded = computed(() => codedOverview(summary(), picked()));
   const reading = read({ leaf, size: lens.size, spot, ask, coded }, end);
   settle(spot, reading.slice, end, lastQuery);
   const labels = computed(() => keyLabels(context, leaf.stage, lens.size));
-  const facts = computed(() => weightFacts(reading, spot.value, labels.value));
-  const expression = computed(() => expressionOf(leaf, stage, { item: picked.value, ...spot.value }));
+  const facts = computed(() => weightFacts(reading, spot(), labels()));
+  const expression = computed(() => expressionOf(leaf, stage, { item: picked(), ...spot() }));
   const position = ({ row, column }: Spot): number[] => [row, column];
   const names = ["query", "key"] as const;
   const box = boxOf(lens.size, PLATE);

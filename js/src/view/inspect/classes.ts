@@ -35,9 +35,9 @@ export const className = (classes: Classes, index: number): string =>
 /** Choosing a class puts the crosshair of the raw values on its index. */
 export function classList(classes: ReadonlySignal<Classes>, spot: Signal<Spot>, end: AbortSignal): HTMLElement {
   const make = () =>
-    classes.value.entries.map(({ index, name, value }) => {
+    classes().entries.map(({ index, name, value }) => {
       const fill = html("span.i-class-fill");
-      fill.style.width = `${barShare(value, classes.value.entries) * 100}%`;
+      fill.style.width = `${barShare(value, classes().entries) * 100}%`;
       const label = html("span.i-class-name", { title: name }, name || `class ${index}`);
       const bar = html("span.i-class-bar", { "aria-hidden": "true" }, fill);
       const parts = [html("small.i-class-index", String(index)), label, html("b", classValue(value)), bar];
@@ -45,17 +45,17 @@ export function classList(classes: ReadonlySignal<Classes>, spot: Signal<Spot>, 
     });
   const list = remade(html("ol.i-classes"), make, end);
   watch(end, () => {
-    const { column } = spot.value;
+    const { column } = spot();
     for (const button of list.querySelectorAll<HTMLElement>("[data-index]"))
       setAttributes(button, { "data-here": Number(button.dataset.index) === column });
-    classes.value;
+    classes();
   });
   on<HTMLElement, MouseEvent>(
     list,
     "click",
     (event) => {
       const index = (event.target as Element).closest<HTMLElement>("[data-index]")?.dataset.index;
-      if (index !== undefined) spot.value = { row: 0, column: Number(index) };
+      if (index !== undefined) spot.set({ row: 0, column: Number(index) });
     },
     end,
   );

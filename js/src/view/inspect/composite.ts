@@ -47,7 +47,7 @@ export function composite(leaf: Leaf, size: readonly [number, number], end: Abor
     if (slices.length === COLOURS.length) {
       const own = slices.map(({ values }) => momentsOf(values));
       first ??= own;
-      const ranges = context.widget.options.value.hold_colours ? first : own;
+      const ranges = context.widget.options().hold_colours ? first : own;
       putBitmap(canvas, bitmapOf(slices, ranges), width, height);
     }
     whole.hidden = !canvas.style.width;

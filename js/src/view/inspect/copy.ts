@@ -30,7 +30,7 @@ export function copyLine(text: ReadonlySignal<string>, end: AbortSignal): HTMLEl
   const button = textButton("Copy the Python expression", () => void copy(), end, "copy");
   // What was said belongs to the expression of that moment.
   watch(end, () => {
-    text.value;
+    text();
     said.replaceChildren();
   });
   return html("div.i-copy", line, said, button);

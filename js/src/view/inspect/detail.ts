@@ -93,7 +93,7 @@ export const cutSize = (size: readonly number[], axis: number): readonly [number
 
 /** The scale that a slice of the leaf is painted in. */
 export function scaleOf({ context, summary }: Leaf, slice: Slice | null): Scale {
-  return leafScale(context.widget, summary.value, () => {
+  return leafScale(context.widget, summary(), () => {
     if (!slice) return null;
     const { min, max } = momentsOf(slice.values);
     return Number.isNaN(min) ? null : { low: min, high: max };

@@ -40,23 +40,21 @@ export function crossing(edge: EdgeInfo, summaries: readonly Summary[]): Summary
 /** The source's channels, ranked. Choosing one opens the source there. */
 function channels(context: ViewContext, { edge, source }: EdgeSubject, end: AbortSignal): HTMLElement {
   const { widget } = context;
-  const summary = computed(() => crossing(edge, widget.overview.value?.stages[source.id] ?? []));
-  const rule = computed(() => widget.options.value.channel_order);
-  const key = computed(() =>
-    JSON.stringify([summary.value?.leaf, summary.value?.shape, summary.value?.axes, rule.value]),
-  );
+  const summary = computed(() => crossing(edge, widget.overview()?.stages[source.id] ?? []));
+  const rule = computed(() => widget.options().channel_order);
+  const key = computed(() => JSON.stringify([summary()?.leaf, summary()?.shape, summary()?.axes, rule()]));
   const make = (scope: AbortSignal): Child[] => {
-    key.value;
+    key();
     return untracked(() => {
-      const first = summary.value;
-      const lens = first ? lensOf(first, rule.value) : null;
+      const first = summary();
+      const lens = first ? lensOf(first, rule()) : null;
       if (!first || lens?.form !== "maps" || lens.count < 2) return [];
       const leaf: Leaf = {
         context,
         stage: source.id,
         name: first.leaf,
         lens,
-        summary: computed(() => summary.value ?? first),
+        summary: computed(() => summary() ?? first),
       };
       const pick = (item: number): void => select(context, source.id, item);
       return [
@@ -71,7 +69,7 @@ function channels(context: ViewContext, { edge, source }: EdgeSubject, end: Abor
 function channelGrid(leaf: Leaf, lens: MapsLens, pick: (item: number) => void, end: AbortSignal): HTMLElement {
   const ask = (item: number) => request(leaf, { channel: item, size: within(lens.size, TILE_VALUES) });
   const slice = (item: number): Slice | null =>
-    best(known(leaf, ask(item), lens.size), codedOverview(leaf.summary.value, item));
+    best(known(leaf, ask(item), lens.size), codedOverview(leaf.summary(), item));
   return grid(
     {
       context: leaf.context,

@@ -27,8 +27,8 @@ const valueText = (value: number | null, exact: boolean): string =>
 
 /** What a value that is not exact waits for; "" for one that is. */
 function waitingText({ context, exact, failure }: FactsSource): string {
-  if (failure.value) return failure.value;
-  if (exact.value) return "";
+  if (failure()) return failure();
+  if (exact()) return "";
   switch (conditionOf(context)) {
     case "no-kernel":
       return "exact values need the kernel";
@@ -46,18 +46,18 @@ export function facts(source: FactsSource, end: AbortSignal): HTMLElement {
     "output.i-value",
     { "aria-live": "polite" },
     live(
-      computed(() => valueText(value.value, exact.value)),
+      computed(() => valueText(value(), exact())),
       end,
     ),
   );
-  watch(end, () => setAttributes(number, { "data-exact": exact.value && value.value !== null }));
+  watch(end, () => setAttributes(number, { "data-exact": exact() && value() !== null }));
   const swatch = html("div.i-swatch", { "aria-hidden": "true" });
   watch(end, () => {
-    const table = colourTable(context.view.theme.value);
-    const shown = value.value;
-    swatch.style.background = shown === null ? "none" : cssColour(colourOf(shown, scale.value, table));
+    const table = colourTable(context.view.theme());
+    const shown = value();
+    swatch.style.background = shown === null ? "none" : cssColour(colourOf(shown, scale(), table));
   });
-  const list = remade(html("div"), () => [terms("i-facts-list", source.facts.value)], end);
+  const list = remade(html("div"), () => [terms("i-facts-list", source.facts())], end);
   const waiting = html(
     "p.i-waiting",
     { role: "status" },
@@ -66,6 +66,6 @@ export function facts(source: FactsSource, end: AbortSignal): HTMLElement {
       end,
     ),
   );
-  watch(end, () => setAttributes(waiting, { "data-failed": source.failure.value !== "" }));
+  watch(end, () => setAttributes(waiting, { "data-failed": source.failure() !== "" }));
   return html("div.i-facts", html("span.i-muted", "value"), number, swatch, list, waiting);
 }

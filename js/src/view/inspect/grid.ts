@@ -51,7 +51,7 @@ export function grid(source: GridSource, end: AbortSignal): HTMLElement {
     const element = html("div.i-row", { role: "presentation" });
     rows.push({ element, items: source.items.slice(i, i + ACROSS), near: signal(false) });
   }
-  for (const row of rows) watch(end, () => (row.near.value ? fill(row, source, prefix, box) : undefined));
+  for (const row of rows) watch(end, () => (row.near() ? fill(row, source, prefix, box) : undefined));
   box.append(...rows.map((row) => row.element));
   observe(box, rows, end);
   claim(source, rows, end);
@@ -83,14 +83,14 @@ function tile(item: number, source: GridSource, prefix: string, life: AbortSigna
     frame,
     html("span.i-number", String(item)),
   );
-  watch(life, () => setAttributes(option, { "aria-selected": String(source.picked.value === item) }));
+  watch(life, () => setAttributes(option, { "aria-selected": String(source.picked() === item) }));
   watch(life, () => {
     const slice = source.slice(item);
     frame.toggleAttribute("data-waiting", !slice);
     if (!slice) return canvas.removeAttribute("data-exact");
     const { theme, ratio } = context.view;
-    const table = colourTable(theme.value);
-    paintPlane(canvas, slice, { scale: source.scale(slice), table, width, height, ratio: ratio.value });
+    const table = colourTable(theme());
+    paintPlane(canvas, slice, { scale: source.scale(slice), table, width, height, ratio: ratio() });
   });
   return option;
 }
@@ -98,12 +98,12 @@ function tile(item: number, source: GridSource, prefix: string, life: AbortSigna
 /** Marks the rows that are in view or close to it. Without an observer all are. */
 function observe(box: HTMLElement, rows: readonly Row[], end: AbortSignal): void {
   if (typeof IntersectionObserver === "undefined") {
-    for (const row of rows) row.near.value = true;
+    for (const row of rows) row.near.set(true);
     return;
   }
   const byElement = new Map(rows.map((row) => [row.element as Element, row]));
   const seen = (entries: readonly IntersectionObserverEntry[]): void => {
-    for (const { target, isIntersecting } of entries) byElement.get(target)!.near.value = isIntersecting;
+    for (const { target, isIntersecting } of entries) byElement.get(target)!.near.set(isIntersecting);
   };
   const observer = new IntersectionObserver(seen, { root: box, rootMargin: `${TILE}px 0px` });
   for (const row of rows) observer.observe(row.element);
@@ -113,7 +113,7 @@ function observe(box: HTMLElement, rows: readonly Row[], end: AbortSignal): void
 function claim({ context, request }: GridSource, rows: readonly Row[], end: AbortSignal): void {
   if (!request) return;
   const held = context.interest.claim(end);
-  watch(end, () => held.want(rows.filter((row) => row.near.value).flatMap((row) => row.items.map(request))));
+  watch(end, () => held.want(rows.filter((row) => row.near()).flatMap((row) => row.items.map(request))));
 }
 
 const STEPS: Readonly<Record<string, number>> = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -ACROSS, ArrowDown: ACROSS };
@@ -133,7 +133,7 @@ function steer(box: HTMLElement, source: GridSource, rows: readonly Row[], prefi
   const go = (item: number): void => {
     const row = rows[Math.floor(items.indexOf(item) / ACROSS)];
     if (!row) return;
-    row.near.value = true;
+    row.near.set(true);
     pick(item);
     reveal(box, row.element);
     box.setAttribute("aria-activedescendant", `${prefix}-${item}`);

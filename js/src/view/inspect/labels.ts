@@ -14,14 +14,14 @@ export function rowLabels(labels: readonly string[], spot: Signal<Spot>, end: Ab
   );
   const list = html("ol.i-labels", ...buttons.map((button) => html("li", button)));
   watch(end, () => {
-    for (const [row, button] of buttons.entries()) setAttributes(button, { "data-here": spot.value.row === row });
+    for (const [row, button] of buttons.entries()) setAttributes(button, { "data-here": spot().row === row });
   });
   on<HTMLElement, MouseEvent>(
     list,
     "click",
     (event) => {
       const row = (event.target as Element).closest<HTMLElement>("[data-row]")?.dataset.row;
-      if (row !== undefined) spot.value = { ...spot.peek(), row: Number(row) };
+      if (row !== undefined) spot.set({ ...spot.peek(), row: Number(row) });
     },
     end,
   );
@@ -43,7 +43,7 @@ export function columnLabels(
     return svg("text.i-column-label", { ...place }, text);
   });
   watch(end, () => {
-    for (const [column, text] of texts.entries()) setAttributes(text, { "data-here": spot.value.column === column });
+    for (const [column, text] of texts.entries()) setAttributes(text, { "data-here": spot().column === column });
   });
   return svg("svg.i-column-labels", { width, height: HEIGHT, "aria-hidden": "true" }, ...texts);
 }

@@ -32,7 +32,7 @@ const titled = (word: string): string => `${word.charAt(0).toUpperCase()}${word.
 function itemsHeading({ context, lens, summary }: Leaf, end: AbortSignal): HTMLElement {
   const { options } = context.widget;
   const measure = summary.peek().ranking?.measure ?? "";
-  const rule = computed(() => options.value.channel_order);
+  const rule = computed(() => options().channel_order);
   const choices: Choice<"structure" | "index">[] = [
     { value: "structure", text: measure },
     { value: "index", text: "index" },
@@ -46,7 +46,7 @@ function itemsHeading({ context, lens, summary }: Leaf, end: AbortSignal): HTMLE
     html("span", ranked ? `${grouped(lens.count)}, ranked by` : grouped(lens.count)),
     ranked && chooser(`Order of the ${lens.item}s`, choices, rule, choose, end),
     html("span.i-space"),
-    remade(html("span"), () => [healthLine(summary.value)], end),
+    remade(html("span"), () => [healthLine(summary())], end),
   );
 }
 
@@ -60,11 +60,11 @@ function pickedIn({ context, stage, lens }: Leaf, first: number): Picked {
   const { channel } = context.view;
   return {
     picked: computed(() => {
-      const { stage: of, item } = channel.value ?? { stage: "", item: -1 };
+      const { stage: of, item } = channel() ?? { stage: "", item: -1 };
       return of === stage && item >= 0 && item < lens.count ? item : first;
     }),
     pick: (item) => {
-      channel.value = { stage, item };
+      channel.set({ stage, item });
     },
   };
 }
@@ -101,11 +101,11 @@ function lookAtTokens(leaf: Leaf, lens: TokensLens, stage: StageInfo, end: Abort
     { value: "matrix", text: `${lens.rowName}s × ${lens.item}s` },
   ];
   const choose = (value: "map" | "matrix"): void => {
-    mode.value = value;
+    mode.set(value);
   };
   const body = remade(
     html("div"),
-    (scoped) => (mode.value === "map" ? featureScope(source, scoped) : matrixScope(source, spot, scoped)),
+    (scoped) => (mode() === "map" ? featureScope(source, scoped) : matrixScope(source, spot, scoped)),
     end,
   );
   const show = html("div.i-cut", chooser("What is shown large", choices, mode, choose, end));
@@ -120,7 +120,7 @@ function lookAtVector(leaf: Leaf, lens: VectorLens, stage: StageInfo, end: Abort
   const spot = signal<Spot>({ row: 0, column: 0 });
   const classes = classesOf(leaf);
   const words = wordsOf(leaf);
-  const name = (index: number): string => (classes ? className(classes.value, index) : (words[index] ?? ""));
+  const name = (index: number): string => (classes ? className(classes(), index) : (words[index] ?? ""));
   const best = classes?.peek().entries[0]?.index;
   const first = best === undefined ? {} : { first: () => ({ row: 0, column: best }) };
   const values = section("scope-of", ...vectorScope({ leaf, lens, stage, spot, name, ...first }, end));
@@ -139,20 +139,21 @@ function classesOf({ summary }: Leaf): ReadonlySignal<Classes> | null {
   let before: Classes = picture;
   return computed(() => {
     // The section is made anew when the kind changes; until then the last classes stay.
-    if (summary.value.picture.kind === "classes") before = summary.value.picture;
+    const now = summary().picture;
+    if (now.kind === "classes") before = now;
     return before;
   });
 }
 
 function classesSection(classes: ReadonlySignal<Classes>, spot: Signal<Spot>, end: AbortSignal): HTMLElement {
-  const text = computed(() => classesText(classes.value));
+  const text = computed(() => classesText(classes()));
   const heading = html("h4.i-heading", html("b", "Classes"), html("span", live(text, end)));
   return section("items", heading, classList(classes, spot, end));
 }
 
 function lookAtRest({ summary }: Leaf, end: AbortSignal): Child[] {
   const make = (): Child[] => {
-    const { picture } = summary.value;
+    const { picture } = summary();
     if (picture.kind === "scalar") return [html("output.i-value", picture.text)];
     if (picture.kind === "nothing") return [html("p.i-hatch", picture.reason)];
     if (picture.kind === "classes") return [classesSection(signal(picture), signal({ row: 0, column: 0 }), end)];
@@ -166,18 +167,18 @@ function overlaySection({ context, summary }: Leaf, end: AbortSignal): HTMLEleme
   const images = createImagePool(end);
   const { widget, view } = context;
   const make = (): Child[] => {
-    const { picture } = summary.value;
+    const { picture } = summary();
     if (picture.kind !== "mask" && picture.kind !== "boxes") return [];
     const [rows, columns] = picture.size;
     const lines = Math.min(picture.entries.length, LINES);
     const box = { width: OVERLAY, height: (OVERLAY * rows) / columns + 3 + lines * LINE };
     const drawn = drawOverlay(picture, {
       box,
-      density: view.ratio.value,
+      density: view.ratio(),
       measure: (text) => text.length * 6,
       images,
-      table: colourTable(view.theme.value),
-      photoOf: (path) => photoAtPath(widget.graph.value, widget.overview.value, path),
+      table: colourTable(view.theme()),
+      photoOf: (path) => photoAtPath(widget.graph(), widget.overview(), path),
     });
     const text =
       picture.kind === "mask" ? maskText(picture) : `${plural(picture.count, "box", "boxes")}, the best shown`;

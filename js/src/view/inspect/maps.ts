@@ -43,7 +43,7 @@ export function mapsGrid({ leaf, lens, picked, pick }: MapsSource, end: AbortSig
       items: lens.order,
       item: lens.item,
       size: lens.size,
-      slice: (item) => best(known(leaf, ask(item), lens.size), codedOverview(leaf.summary.value, item)),
+      slice: (item) => best(known(leaf, ask(item), lens.size), codedOverview(leaf.summary(), item)),
       request: ask,
       scale: (slice) => scaleOf(leaf, slice),
       picked,
@@ -73,12 +73,11 @@ export function zText(value: number, slice: Slice): string {
 
 function mapFacts(source: MapsSource, reading: Reading, spot: Spot): Fact[] {
   const { lens, picked } = source;
-  const value = reading.value.value;
-  const slice = reading.slice.value;
+  const value = reading.value();
+  const slice = reading.slice();
   const rows: Fact[] = [["position", `y ${spot.row} x ${spot.column}`]];
   if (value === null) return rows;
-  if (lens.count > 1 && lens.count <= RANKED && reading.exact.value)
-    rows.push(...rankFact(source, spot, picked.value, value));
+  if (lens.count > 1 && lens.count <= RANKED && reading.exact()) rows.push(...rankFact(source, spot, picked(), value));
   if (slice?.exact) rows.push([`z in ${lens.item}`, zText(value, slice)]);
   return rows;
 }
@@ -87,18 +86,18 @@ function mapFacts(source: MapsSource, reading: Reading, spot: Spot): Fact[] {
 export function mapsScope(source: MapsSource, end: AbortSignal): readonly Child[] {
   const { leaf, lens, picked, stage } = source;
   const spot = signal<Spot>({ row: 0, column: 0 });
-  const part = computed(() => partText(lens.item, picked.value));
-  const ask = computed(() => askWhole(leaf, lens.size, { channel: channelOf(lens, picked.value) }));
-  const coded = computed(() => codedOverview(leaf.summary.value, picked.value));
+  const part = computed(() => partText(lens.item, picked()));
+  const ask = computed(() => askWhole(leaf, lens.size, { channel: channelOf(lens, picked()) }));
+  const coded = computed(() => codedOverview(leaf.summary(), picked()));
   const reading = read({ leaf, size: lens.size, spot, ask, coded }, end);
   settle(spot, reading.slice, end);
-  const facts = computed(() => mapFacts(source, reading, spot.value));
+  const facts = computed(() => mapFacts(source, reading, spot()));
   const [rows, columns] = lens.size;
   const place = computed(() => {
-    const { row, column } = spot.value;
+    const { row, column } = spot();
     return { top: row / rows, left: column / columns, height: 1 / rows, width: 1 / columns };
   });
-  const expression = computed(() => expressionOf(leaf, stage, { item: picked.value, ...spot.value }));
+  const expression = computed(() => expressionOf(leaf, stage, { item: picked(), ...spot() }));
   const extras = { under: atInput(leaf.context, leaf.stage, place, end) };
   const names = ["y", "x"] as const;
   const position = ({ row, column }: Spot) => [row, column];

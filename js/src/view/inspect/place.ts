@@ -47,25 +47,25 @@ export function atInput(
   end: AbortSignal,
 ): HTMLElement {
   const { widget, view } = context;
-  const photo = computed(() => photoFor(widget.graph.value, widget.overview.value, stage));
+  const photo = computed(() => photoFor(widget.graph(), widget.overview(), stage));
   const canvas = html("canvas.i-photo-picture", { role: "img", "aria-label": "The place in the input picture" });
   const marks = svg("svg", { "aria-hidden": "true" });
   const figure = html("div.i-photo", canvas, marks);
   const meaning = "the same relative place: what the value depends on is wider";
   const all = html("div.i-input", { title: meaning }, html("span.i-muted", "at input"), figure);
   watch(end, () => {
-    const shown = photo.value;
+    const shown = photo();
     all.hidden = !shown;
     if (!shown) return;
     const [width, height] = boxOf([shown.rows, shown.columns], MOST);
-    putBitmap(canvas, photoBitmap(shown, { width, height, ratio: view.ratio.value }), width, height);
+    putBitmap(canvas, photoBitmap(shown, { width, height, ratio: view.ratio() }), width, height);
   });
   watch(end, () => {
-    const shown = photo.value;
+    const shown = photo();
     if (!shown) return;
     const box = boxOf([shown.rows, shown.columns], MOST);
     marks.setAttribute("viewBox", `0 0 ${box[0]} ${box[1]}`);
-    marks.replaceChildren(...frame(place.value, box));
+    marks.replaceChildren(...frame(place(), box));
   });
   return all;
 }

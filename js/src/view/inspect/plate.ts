@@ -38,15 +38,15 @@ export function plate(source: PlateSource, end: AbortSignal): HTMLElement {
   figure.style.width = `${width}px`;
   figure.style.height = `${height}px`;
   watch(end, () => {
-    const shown = slice.value;
+    const shown = slice();
     // The former picture stays, marked, while the next one is on its way.
     figure.toggleAttribute("data-waiting", !shown);
     if (!shown) return canvas.removeAttribute("data-exact");
     const { theme, ratio } = context.view;
-    const table = colourTable(theme.value);
-    paintPlane(canvas, shown, { scale: source.scale.value, table, width, height, ratio: ratio.value });
+    const table = colourTable(theme());
+    paintPlane(canvas, shown, { scale: source.scale(), table, width, height, ratio: ratio() });
   });
-  watch(end, () => setAttributes(figure, { "aria-label": source.label.value }));
+  watch(end, () => setAttributes(figure, { "aria-label": source.label() }));
   watch(end, () => cross.replaceChildren(...crosshair(source)));
   listen(figure, source, end);
   return figure;
@@ -61,7 +61,7 @@ const LEAST_CELL = 4;
 function crosshair({ size, box, spot, rowFrame }: PlateSource): SVGElement[] {
   const [rows, columns] = size;
   const [width, height] = box;
-  const { row, column } = spot.value;
+  const { row, column } = spot();
   const cell = { width: Math.max(LEAST_CELL, width / columns), height: Math.max(LEAST_CELL, height / rows) };
   const x = ((column + 0.5) * width) / columns;
   const y = ((row + 0.5) * height) / rows;
@@ -110,7 +110,7 @@ function listen(figure: HTMLElement, source: PlateSource, end: AbortSignal): voi
     (event) => {
       if (event.button !== 0) return;
       figure.setPointerCapture?.(event.pointerId);
-      spot.value = under(event);
+      spot.set(under(event));
     },
     end,
   );
@@ -119,7 +119,7 @@ function listen(figure: HTMLElement, source: PlateSource, end: AbortSignal): voi
     "pointermove",
     (event) => {
       const here = under(event);
-      if (event.buttons & 1) spot.value = here;
+      if (event.buttons & 1) spot.set(here);
       hover(here);
     },
     end,
@@ -135,7 +135,7 @@ function listen(figure: HTMLElement, source: PlateSource, end: AbortSignal): voi
       // The graph moves its selection with the same keys.
       event.preventDefault();
       event.stopPropagation();
-      spot.value = next;
+      spot.set(next);
       hover(next);
     },
     end,

@@ -85,12 +85,12 @@ export function profile(source: ProfileSource, end: AbortSignal): SVGSVGElement 
     "aria-label": source.label,
   });
   watch(end, () => {
-    const values = source.values.value;
+    const values = source.values();
     const middle = depth / 2;
     const axis = along === "row" ? `M0 ${middle}H${length}` : `M${middle} 0V${length}`;
     if (!values) return figure.replaceChildren(svg("path.i-profile-axis", { d: axis }));
-    const centre = ((source.at.value + 0.5) * length) / Math.max(1, count);
-    const bars = barsOf(values, source.limit.value, length);
+    const centre = ((source.at() + 0.5) * length) / Math.max(1, count);
+    const bars = barsOf(values, source.limit(), length);
     const { warm, cool, warmHere, coolHere } = paths(bars, source, (bar) => bar.from <= centre && centre < bar.to);
     figure.replaceChildren(
       svg("path.i-warm i-far", { d: warm }),

@@ -22,8 +22,8 @@ export function activation(stage: string, leaf: string, leaves: readonly LeafInf
 
 /** What gives the values that are shown: those of this frame, less those of the reference. */
 export function expressionOf(leaf: Leaf, stage: StageInfo, cut: Omit<Cut, "sample">): string {
-  const { frame = 0, sample = 0 } = leaf.context.widget.overview.value ?? {};
-  const { reference, shape } = leaf.summary.value;
+  const { frame = 0, sample = 0 } = leaf.context.widget.overview() ?? {};
+  const { reference, shape } = leaf.summary();
   const index = indexText(leaf.lens, shape, { ...cut, sample });
   const at = (one: number): string => activation(stage.id, leaf.name, stage.leaves, one) + index;
   return reference === null ? at(frame) : `${at(frame)} - ${at(reference)}`;

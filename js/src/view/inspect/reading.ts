@@ -57,9 +57,9 @@ function crossRequests(leaf: Leaf, { request: whole, size }: Ask, { row, column 
 
 /** Of a difference: what it is the difference to, and the two exact values, as far as they are there. */
 export function minusAt({ summary }: Leaf, { pair }: Reading, spot: Spot): Probe["minus"] {
-  const frame = summary.value.reference;
+  const frame = summary().reference;
   if (frame === null) return undefined;
-  const exact = pair.value.flatMap((slice) => (slice?.exact ? [valueAt(slice, spot)] : []));
+  const exact = pair().flatMap((slice) => (slice?.exact ? [valueAt(slice, spot)] : []));
   return { frame, values: exact.length === 2 ? exact : [] };
 }
 
@@ -67,40 +67,43 @@ export function minusAt({ summary }: Leaf, { pair }: Reading, spot: Spot): Probe
 export function read(looked: Looked, end: AbortSignal): Reading {
   const { leaf, ask, spot, derive } = looked;
   const { interest } = leaf.context;
-  const cross = computed(() => crossRequests(leaf, ask.value, spot.value));
+  const cross = computed(() => crossRequests(leaf, ask(), spot()));
   const claim = interest.claim(end);
   // The row and the column hold the value under the crosshair, so they go first.
-  const parts = computed(() => pairOf(leaf.context.widget, ask.value.request));
-  watch(end, () => claim.want([...cross.value, ask.value.request, ...parts.value]));
+  const parts = computed(() => pairOf(leaf.context.widget, ask().request));
+  watch(end, () => claim.want([...cross(), ask().request, ...parts()]));
   const sliceOf = (request: TileRequest): Slice | null => {
-    const asked = known(leaf, request, ask.value.size);
-    return !asked || !derive ? asked : derive(asked);
+    const asked = known(leaf, request, ask().size);
+    return asked && derive ? derive(asked) : asked;
   };
 
-  const slice = computed(() => best(sliceOf(ask.value.request), looked.coded.value));
+  const slice = computed(() => best(sliceOf(ask().request), looked.coded()));
+  const ofSlice = <T>(take: (slice: Slice) => T): T | null => {
+    const now = slice();
+    return now && take(now);
+  };
   const exactLine = (i: number): Values | null => {
-    const wanted = cross.value[i];
-    const tile = wanted ? interest.get(wanted.key) : null;
-    return !tile || tile.error || !tile.exact ? null : tile.values;
+    const wanted = cross()[i];
+    const tile = wanted && interest.get(wanted.key);
+    return tile?.exact && !tile.error ? tile.values : null;
   };
   const exactRow = computed(() => exactLine(0));
   const exactColumn = computed(() => exactLine(1));
   return {
     slice,
     value: computed(() => {
-      const { row, column } = spot.value;
-      const exact = exactRow.value?.[column] ?? exactColumn.value?.[row];
-      return exact ?? (slice.value ? valueAt(slice.value, spot.value) : null);
+      const { row, column } = spot();
+      const exact = exactRow()?.[column] ?? exactColumn()?.[row];
+      return exact ?? ofSlice((now) => valueAt(now, spot()));
     }),
-    exact: computed(() => exactRow.value !== null || exactColumn.value !== null || slice.value?.exact === true),
-    row: computed(() => exactRow.value ?? (slice.value ? rowThrough(slice.value, spot.value) : null)),
-    column: computed(() => exactColumn.value ?? (slice.value ? columnThrough(slice.value, spot.value) : null)),
+    exact: computed(() => exactRow() !== null || exactColumn() !== null || slice()?.exact === true),
+    row: computed(() => exactRow() ?? ofSlice((now) => rowThrough(now, spot()))),
+    column: computed(() => exactColumn() ?? ofSlice((now) => columnThrough(now, spot()))),
     limit: computed(() => {
-      if (!slice.value) return 1;
-      const { min, max } = momentsOf(slice.value.values);
+      const { min = 1, max = 1 } = ofSlice(({ values }) => momentsOf(values)) ?? {};
       return Math.max(Math.abs(min), Math.abs(max)) || 1;
     }),
-    pair: computed(() => parts.value.map(sliceOf)),
-    failure: computed(() => failure(leaf, ask.value.request)),
+    pair: computed(() => parts().map(sliceOf)),
+    failure: computed(() => failure(leaf, ask().request)),
   };
 }

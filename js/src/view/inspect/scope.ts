@@ -57,14 +57,14 @@ export function settle(
   let settled = false;
   let ours = spot.peek();
   watch(end, () => {
-    if (spot.value !== ours) settled = true;
+    if (spot() !== ours) settled = true;
   });
   watch(end, () => {
-    const shown = slice.value;
+    const shown = slice();
     if (settled || !shown) return;
     settled = shown.exact;
     ours = find(shown);
-    spot.value = ours;
+    spot.set(ours);
   });
 }
 
@@ -74,44 +74,44 @@ function probe(source: ScopeSource, hovered: ReadonlySignal<Spot | null>, end: A
   const held = leaf.context.view.probe;
   let said = false;
   atEnd(end, () => {
-    if (said) held.value = null;
+    if (said) held.set(null);
   });
   watch(end, () => {
-    const here = hovered.value;
+    const here = hovered();
     if (!here) {
-      if (said) held.value = null;
+      if (said) held.set(null);
       said = false;
       return;
     }
     said = true;
-    const crossed = here.row === spot.value.row && here.column === spot.value.column;
-    const slice = reading.slice.value;
-    held.value = {
+    const crossed = here.row === spot().row && here.column === spot().column;
+    const slice = reading.slice();
+    held.set({
       stage: leaf.stage,
       leaf: leaf.name,
-      part: part.value,
+      part: part(),
       position: source.position(here),
-      value: crossed ? reading.value.value : slice ? valueAt(slice, here) : null,
-      exact: crossed ? reading.exact.value : slice?.exact === true,
+      value: crossed ? reading.value() : slice ? valueAt(slice, here) : null,
+      exact: crossed ? reading.exact() : slice?.exact === true,
       minus: minusAt(leaf, reading, here),
-    };
+    });
   });
 }
 
 /** The two values under the crosshair before what else is known of it. */
 const withMinus = ({ leaf, reading, spot, facts }: ScopeSource): ReadonlySignal<readonly Fact[]> =>
-  computed(() => [...minusFacts(minusAt(leaf, reading, spot.value)), ...facts.value]);
+  computed(() => [...minusFacts(minusAt(leaf, reading, spot())), ...facts()]);
 
 export function scope(source: ScopeSource, end: AbortSignal): HTMLElement {
   const { leaf, reading, size, box, spot, part, names } = source;
   const hovered = signal<Spot | null>(null);
-  const scale = computed<Scale>(() => scaleOf(leaf, reading.slice.value));
+  const scale = computed<Scale>(() => scaleOf(leaf, reading.slice()));
   const label = computed(
     () =>
-      `${part.value}, ${size[0]} by ${size[1]}: ${names[0]} ${spot.value.row}, ${names[1]} ${spot.value.column}; arrow keys move`,
+      `${part()}, ${size[0]} by ${size[1]}: ${names[0]} ${spot().row}, ${names[1]} ${spot().column}; arrow keys move`,
   );
   const hover = (here: Spot | null): void => {
-    hovered.value = here;
+    hovered.set(here);
   };
   const rowFrame = source.rowOnly === true;
   const figure = plate(
@@ -121,7 +121,7 @@ export function scope(source: ScopeSource, end: AbortSignal): HTMLElement {
   probe(source, hovered, end);
   const across = { length: box[0], depth: ROW_DEPTH, values: reading.row, limit: reading.limit, count: size[1] };
   const down = { length: box[1], depth: COLUMN_DEPTH, values: reading.column, limit: reading.limit, count: size[0] };
-  const at = (side: keyof Spot): ReadonlySignal<number> => computed(() => spot.value[side]);
+  const at = (side: keyof Spot): ReadonlySignal<number> => computed(() => spot()[side]);
   const row = profile({ ...across, along: "row", at: at("column"), label: "Values of the row" }, end);
   const column = profile({ ...down, along: "column", at: at("row"), label: "Values of the column" }, end);
   const { value, exact, failure } = reading;
@@ -141,6 +141,6 @@ export function scope(source: ScopeSource, end: AbortSignal): HTMLElement {
 
 /** The heading of a scope: the name of the slice and its range. */
 export function scopeTitle(part: ReadonlySignal<string>, reading: Reading, end: AbortSignal): HTMLElement {
-  const range = computed(() => rangeText(reading.slice.value));
+  const range = computed(() => rangeText(reading.slice()));
   return html("h4.i-title", html("b", live(part, end)), html("span.i-range", live(range, end)));
 }

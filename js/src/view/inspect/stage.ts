@@ -45,7 +45,8 @@ function header(stage: StageInfo, shape: ReadonlySignal<string>, end: AbortSigna
 }
 
 /** Statistics beside the histogram, the alarm, and how the axes were read. */
-function numbers(summary: Summary): Child[] {
+function numbers(summary: Summary | null): Child[] {
+  if (!summary) return [];
   const { statistics, histogram, axes, axes_reason } = summary;
   return [
     statistics ? notFiniteAlarm(statistics) : null,
@@ -73,7 +74,7 @@ function absence(context: ViewContext, stage: StageInfo): string {
   if (stage.status === "not-run") return "this stage did not run";
   if (stage.status === "raised") return "this stage raised: it gave no values";
   if (conditionOf(context) === "no-kernel") return "values need the kernel";
-  return context.widget.overview.value ? "no values for this stage" : "values are on their way";
+  return context.widget.overview() ? "no values for this stage" : "values are on their way";
 }
 
 interface Shown {
@@ -89,7 +90,7 @@ function leafChooser({ stage, leaf }: Shown, end: AbortSignal): HTMLElement | nu
     text: `${path || "output"} · ${shapeText(shape)} · ${dtype}`,
   }));
   const choose = (value: number): void => {
-    leaf.value = value;
+    leaf.set(value);
   };
   return html(
     "div.i-leaf",
@@ -102,12 +103,13 @@ function leafChooser({ stage, leaf }: Shown, end: AbortSignal): HTMLElement | nu
 function closer(context: ViewContext, { stage, leaf, summary }: Shown, end: AbortSignal): HTMLElement {
   const { options } = context.widget;
   const key = computed(() => {
-    if (!summary.value) return "";
-    const { channel_order } = options.value;
-    return lensKey(lensOf(summary.value, channel_order), String(leaf.value), channel_order);
+    const now = summary();
+    if (!now) return "";
+    const { channel_order } = options();
+    return lensKey(lensOf(now, channel_order), String(leaf()), channel_order);
   });
   const make = (scope: AbortSignal): Child[] => {
-    if (!key.value)
+    if (!key())
       return [
         html(
           "p.i-hatch",
@@ -118,13 +120,13 @@ function closer(context: ViewContext, { stage, leaf, summary }: Shown, end: Abor
         ),
       ];
     return untracked(() => {
-      let before = summary.value!;
+      let before = summary()!;
       // A frame without this stage leaves the last values until the key says so.
       const held = computed(() => {
-        before = summary.value ?? before;
+        before = summary() ?? before;
         return before;
       });
-      const lens = lensOf(before, options.value.channel_order);
+      const lens = lensOf(before, options().channel_order);
       return look({ context, stage: stage.id, name: before.leaf, lens, summary: held }, stage, scope);
     });
   };
@@ -153,17 +155,17 @@ export function stageView(context: ViewContext, graph: Graph, subject: StageSubj
   const { widget } = context;
   const leaf = signal(0);
   const summary = computed(() => {
-    const all = widget.overview.value?.stages[stage.id] ?? [];
-    const path = stage.leaves[leaf.value]?.path;
-    return all.find((one) => one.leaf === path) ?? all[leaf.value] ?? null;
+    const all = widget.overview()?.stages[stage.id] ?? [];
+    const path = stage.leaves[leaf()]?.path;
+    return all.find((one) => one.leaf === path) ?? all[leaf()] ?? null;
   });
   const shown: Shown = { stage, leaf, summary };
   const shape = computed(() => {
-    const info = stage.leaves[leaf.value] ?? summary.value;
-    return !info || !info ? "" : leafShape({ path: "", ...info }, summary.value);
+    const info = stage.leaves[leaf()] ?? summary();
+    return info ? leafShape({ path: "", ...info }, summary()) : "";
   });
   const failed = stage.status === "raised" && graph.failure ? failureBox(graph.failure) : null;
-  const figures = remade(html("div"), () => (summary.value ? numbers(summary.value) : []), end);
+  const figures = remade(html("div"), () => numbers(summary()), end);
   const links = edgeLinks(context, subject, graph.stages, end);
   return [
     header(stage, shape, end),

@@ -48,7 +48,7 @@ export function tokensGrid(source: TokensSource, end: AbortSignal): HTMLElement 
   const slice = (feature: number): Slice | null => {
     const ask = askFeature(source, feature);
     const asked = known(leaf, ask.request, ask.size);
-    return asked ? featureOf(asked, lens, feature) : codedFeature(leaf.summary.value, feature);
+    return asked ? featureOf(asked, lens, feature) : codedFeature(leaf.summary(), feature);
   };
   return grid(
     {
@@ -71,27 +71,27 @@ export function featureScope(source: TokensSource, end: AbortSignal): readonly C
   const { leaf, lens, stage, picked } = source;
   const size = lens.grid!;
   const spot = signal<Spot>({ row: 0, column: 0 });
-  const part = computed(() => `${lens.item} ${picked.value}`);
-  const ask = computed(() => askFeature(source, picked.value));
-  const coded = computed(() => codedFeature(leaf.summary.value, picked.value));
-  const derive = (asked: Slice): Slice => featureOf(asked, lens, picked.value);
+  const part = computed(() => `${lens.item} ${picked()}`);
+  const ask = computed(() => askFeature(source, picked()));
+  const coded = computed(() => codedFeature(leaf.summary(), picked()));
+  const derive = (asked: Slice): Slice => featureOf(asked, lens, picked());
   const reading = read({ leaf, size, spot, ask, coded, derive }, end);
   settle(spot, reading.slice, end);
-  const token = computed(() => lens.special + spot.value.row * size[1] + spot.value.column);
+  const token = computed(() => lens.special + spot().row * size[1] + spot().column);
   const facts = computed<Fact[]>(() => {
-    const { row, column } = spot.value;
+    const { row, column } = spot();
     const place: Fact[] = [
       ["patch", `y ${row} x ${column}`],
-      [lens.rowName, String(token.value)],
+      [lens.rowName, String(token())],
     ];
-    const [value, slice] = [reading.value.value, reading.slice.value];
+    const [value, slice] = [reading.value(), reading.slice()];
     return value !== null && slice?.exact ? [...place, [`z in ${lens.item}`, zText(value, slice)]] : place;
   });
   const place = computed(() => {
     const [height, width] = [1 / size[0], 1 / size[1]];
-    return { top: spot.value.row * height, left: spot.value.column * width, height, width };
+    return { top: spot().row * height, left: spot().column * width, height, width };
   });
-  const expression = computed(() => expressionOf(leaf, stage, { item: null, row: token.value, column: picked.value }));
+  const expression = computed(() => expressionOf(leaf, stage, { item: null, row: token(), column: picked() }));
   const position = ({ row, column }: Spot): number[] => [row, column];
   const extras = { under: atInput(leaf.context, leaf.stage, place, end) };
   const names = ["y", "x"] as const;
@@ -123,7 +123,7 @@ export function featureButtons({ lens }: TokensSource, spot: Signal<Spot>, end: 
     .map((feature) => html("button.i-button", { "data-feature": feature }, String(feature)));
   for (const button of buttons)
     watch(end, () =>
-      setAttributes(button, { "aria-pressed": String(Number(button.dataset.feature) === spot.value.column) }),
+      setAttributes(button, { "aria-pressed": String(Number(button.dataset.feature) === spot().column) }),
     );
   const list = html("div.i-chips", { role: "group", "aria-label": `Ranked ${lens.item}s` }, ...buttons);
   on<HTMLElement, MouseEvent>(
@@ -131,7 +131,7 @@ export function featureButtons({ lens }: TokensSource, spot: Signal<Spot>, end: 
     "click",
     (event) => {
       const feature = (event.target as Element).closest<HTMLElement>("[data-feature]")?.dataset.feature;
-      if (feature !== undefined) spot.value = { ...spot.peek(), column: Number(feature) };
+      if (feature !== undefined) spot.set({ ...spot.peek(), column: Number(feature) });
     },
     end,
   );
@@ -142,22 +142,20 @@ export function featureButtons({ lens }: TokensSource, spot: Signal<Spot>, end: 
 export function matrixScope(source: TokensSource, spot: Signal<Spot>, end: AbortSignal): readonly Child[] {
   const { leaf, lens, stage } = source;
   const labelled = lens.labels.length === lens.size[0] && lens.size[0] * ROW <= MATRIX_HEIGHT;
-  const part = computed(() => `${lens.rowName} ${spot.value.row}, ${lens.item} ${spot.value.column}`);
+  const part = computed(() => `${lens.rowName} ${spot().row}, ${lens.item} ${spot().column}`);
   const ask = computed(() => askWhole(leaf, lens.size, {}));
-  const coded = computed(() => codedOverview(leaf.summary.value, null));
+  const coded = computed(() => codedOverview(leaf.summary(), null));
   const reading = read({ leaf, size: lens.size, spot, ask, coded }, end);
   settle(spot, reading.slice, end);
   const facts = computed<Fact[]>(() => {
-    const { row, column } = spot.value;
+    const { row, column } = spot();
     const label = lens.labels[row];
     return [
       [lens.rowName, label === undefined ? String(row) : `${row} “${label}”`],
       [lens.item, String(column)],
     ];
   });
-  const expression = computed(() =>
-    expressionOf(leaf, stage, { item: null, row: spot.value.row, column: spot.value.column }),
-  );
+  const expression = computed(() => expressionOf(leaf, stage, { item: null, row: spot().row, column: spot().column }));
   const position = ({ row, column }: Spot): number[] => [row, column];
   const extras = labelled ? { left: rowLabels(lens.labels, spot, end) } : {};
   const names = [lens.rowName, lens.item] as const;

@@ -72,34 +72,32 @@ function barChart(
   const { lens, spot, hovered } = source;
   const { start, count, label } = part;
   const values = computed(() => {
-    const row = reading.row.value;
+    const row = reading.row();
     // A pooled vector cannot be cut by index.
-    return !row || count === lens.length || row.length !== lens.length
-      ? row
-      : row.subarray(start.value, start.value + count);
+    return !row || count === lens.length || row.length !== lens.length ? row : row.subarray(start(), start() + count);
   });
-  const at = computed(() => spot.value.column - start.value);
+  const at = computed(() => spot().column - start());
   const { limit } = reading;
   const bars = profile({ along: "row", length: WIDTH, depth: DEPTH, values, limit, at, count, label }, end);
   const figure = html("div.i-bars", { tabindex: 0, role: "application" }, bars);
-  watch(end, () => setAttributes(figure, { "aria-label": `${label}: index ${spot.value.column}; arrow keys move` }));
-  watch(end, () => setAttributes(figure, { "data-exact": reading.exact.value, "data-waiting": !values.value }));
+  watch(end, () => setAttributes(figure, { "aria-label": `${label}: index ${spot().column}; arrow keys move` }));
+  watch(end, () => setAttributes(figure, { "data-exact": reading.exact(), "data-waiting": !values() }));
   const under = (event: PointerEvent): number => {
     const { left, width } = figure.getBoundingClientRect();
     const index = start.peek() + Math.floor(((event.clientX - left) / (width || 1)) * count);
     return Math.max(0, Math.min(lens.length - 1, index));
   };
   const choose = (event: PointerEvent): void => {
-    spot.value = { row: 0, column: under(event) };
+    spot.set({ row: 0, column: under(event) });
   };
   const move = (event: PointerEvent): void => {
     // The window moves with the index, so that dragging in it would run away.
     if (event.buttons & 1 && count === lens.length) choose(event);
-    hovered.value = under(event);
+    hovered.set(under(event));
   };
   on<HTMLElement, PointerEvent>(figure, "pointerdown", (event) => event.button === 0 && choose(event), end);
   on<HTMLElement, PointerEvent>(figure, "pointermove", move, end);
-  on(figure, "pointerleave", () => (hovered.value = null), end);
+  on(figure, "pointerleave", () => hovered.set(null), end);
   on<HTMLElement, KeyboardEvent>(
     figure,
     "keydown",
@@ -109,7 +107,7 @@ function barChart(
       if (!next) return;
       event.preventDefault();
       event.stopPropagation();
-      spot.value = next;
+      spot.set(next);
     },
     end,
   );
@@ -120,14 +118,14 @@ function barChart(
 function strongestList(source: VectorSource, reading: Reading, end: AbortSignal): HTMLElement {
   const { leaf, spot, name } = source;
   const shown = computed(() => {
-    const slice = reading.slice.value;
+    const slice = reading.slice();
     return slice?.exact ? strongest(slice.values, STRONGEST) : [];
   });
   const make = (): Child[] => {
-    const slice = reading.slice.value;
-    const table = colourTable(leaf.context.view.theme.value);
+    const slice = reading.slice();
+    const table = colourTable(leaf.context.view.theme());
     const scale = scaleOf(leaf, slice);
-    return shown.value.map((index) => {
+    return shown().map((index) => {
       const value = slice!.values[index]!;
       const swatch = html("span.i-dot", { "aria-hidden": "true" });
       swatch.style.background = cssColour(colourOf(value, scale, table));
@@ -141,14 +139,14 @@ function strongestList(source: VectorSource, reading: Reading, end: AbortSignal)
     "click",
     (event) => {
       const index = (event.target as Element).closest<HTMLElement>("[data-index]")?.dataset.index;
-      if (index !== undefined) spot.value = { row: 0, column: Number(index) };
+      if (index !== undefined) spot.set({ row: 0, column: Number(index) });
     },
     end,
   );
   const title = html("p.i-muted", "strongest");
   const all = html("div", title, list);
   watch(end, () => {
-    all.hidden = !shown.value.length;
+    all.hidden = !shown().length;
   });
   return all;
 }
@@ -156,7 +154,7 @@ function strongestList(source: VectorSource, reading: Reading, end: AbortSignal)
 function vectorFacts({ lens, name }: VectorSource, reading: Reading, { column }: Spot): Fact[] {
   const rows: Fact[] = [["index", `${column} of ${lens.length}`]];
   if (name(column)) rows.push(["name", name(column)]);
-  const [value, slice] = [reading.value.value, reading.slice.value];
+  const [value, slice] = [reading.value(), reading.slice()];
   if (value !== null && slice?.exact)
     rows.push(["rank", `${rankAmong(value, Array.from(slice.values))} of ${lens.length}`]);
   return rows;
@@ -166,25 +164,25 @@ function vectorFacts({ lens, name }: VectorSource, reading: Reading, { column }:
 function probe({ leaf, spot, hovered }: VectorSource, reading: Reading, body: HTMLElement, end: AbortSignal): void {
   const touched = signal(false);
   // The charts keep their keys to themselves, so they are heard on the way down.
-  for (const type of ["pointerdown", "keydown"]) on(body, type, () => (touched.value = true), end, { capture: true });
-  on(body, "focusout", () => (touched.value = false), end);
+  for (const type of ["pointerdown", "keydown"]) on(body, type, () => touched.set(true), end, { capture: true });
+  on(body, "focusout", () => touched.set(false), end);
   const held = leaf.context.view.probe;
   let said = false;
   atEnd(end, () => {
-    if (said) held.value = null;
+    if (said) held.set(null);
   });
   watch(end, () => {
-    const here = hovered.value ?? (touched.value ? spot.value.column : null);
+    const here = hovered() ?? (touched() ? spot().column : null);
     if (here === null) {
-      if (said) held.value = null;
+      if (said) held.set(null);
       said = false;
       return;
     }
     said = true;
-    const [slice, at] = [reading.slice.value, { row: 0, column: here }];
+    const [slice, at] = [reading.slice(), { row: 0, column: here }];
     const value = slice ? valueAt(slice, at) : null;
     const place = { stage: leaf.stage, leaf: leaf.name, part: "", position: [here], minus: minusAt(leaf, reading, at) };
-    held.value = { ...place, value, exact: slice?.exact === true };
+    held.set({ ...place, value, exact: slice?.exact === true });
   });
 }
 
@@ -193,23 +191,20 @@ export function vectorScope(given: Omit<VectorSource, "hovered">, end: AbortSign
   const { leaf, lens, stage, spot } = source;
   const size = [1, lens.length] as const;
   const ask = computed(() => askWhole(leaf, size, {}));
-  const coded = computed(() => codedOverview(leaf.summary.value, null));
+  const coded = computed(() => codedOverview(leaf.summary(), null));
   const reading = read({ leaf, size, spot, ask, coded, derive: asRow }, end);
   settle(spot, reading.slice, end, source.first);
-  const part = computed(() => `index ${spot.value.column}`);
-  const scale = computed(() => scaleOf(leaf, reading.slice.value));
-  const list = computed(() => [
-    ...minusFacts(minusAt(leaf, reading, spot.value)),
-    ...vectorFacts(source, reading, spot.value),
-  ]);
+  const part = computed(() => `index ${spot().column}`);
+  const scale = computed(() => scaleOf(leaf, reading.slice()));
+  const list = computed(() => [...minusFacts(minusAt(leaf, reading, spot())), ...vectorFacts(source, reading, spot())]);
   const { value, exact, failure } = reading;
-  const expression = computed(() => expressionOf(leaf, stage, { item: null, column: spot.value.column }));
+  const expression = computed(() => expressionOf(leaf, stage, { item: null, column: spot().column }));
   const body = html("div.i-vector");
   probe(source, reading, body, end);
   const whole = { start: signal(0), count: lens.length, label: "All values" };
   body.append(barChart(source, reading, whole, end));
   if (lens.length > 2 * WINDOW) {
-    const start = computed(() => windowStart(spot.value.column, lens.length));
+    const start = computed(() => windowStart(spot().column, lens.length));
     body.append(barChart(source, reading, { start, count: WINDOW, label: "Values around it" }, end));
   }
   const { context } = leaf;

@@ -38,23 +38,23 @@ export function firstCut(leaf: Leaf, lens: VolumeLens): CutPlace {
 
 /** The axis to cut across, and a scroller along it. */
 export function cutChooser({ lens, cut }: VolumeSource, end: AbortSignal): HTMLElement {
-  const axis = computed(() => cut.value[0]);
+  const axis = computed(() => cut()[0]);
   const choices = lens.names.map((name, value) => ({ value, text: name }));
   const middle = (along: number): number => Math.floor((lens.size[along] ?? 1) / 2);
   const choose = (along: number): void => {
-    cut.value = [along, middle(along)];
+    cut.set([along, middle(along)]);
   };
   const range = html("input.i-scroller", { type: "range", min: 0, step: 1 });
   watch(end, () => {
-    const [along, index] = cut.value;
+    const [along, index] = cut();
     range.max = String((lens.size[along] ?? 1) - 1);
     range.value = String(index);
     range.setAttribute("aria-label", `Index along ${lens.names[along]}`);
   });
-  on(range, "input", () => (cut.value = [cut.peek()[0], Number(range.value)]), end);
+  on(range, "input", () => cut.set([cut.peek()[0], Number(range.value)]), end);
   // Arrow keys are the scroller's own here, not the graph's.
   on(range, "keydown", (event) => event.stopPropagation(), end);
-  const place = computed(() => `${cut.value[1]} of ${lens.size[cut.value[0]]}`);
+  const place = computed(() => `${cut()[1]} of ${lens.size[cut()[0]]}`);
   return html(
     "div.i-cut",
     html("span.i-muted", "slice along"),
@@ -66,12 +66,12 @@ export function cutChooser({ lens, cut }: VolumeSource, end: AbortSignal): HTMLE
 
 export function volumeGrid(source: VolumeSource, end: AbortSignal): HTMLElement {
   const { leaf, lens, cut, picked, pick } = source;
-  const axis = computed(() => cut.value[0]);
+  const axis = computed(() => cut()[0]);
   const remake = (scope: AbortSignal) => {
-    const size = cutSize(lens.size, axis.value);
+    const size = cutSize(lens.size, axis());
     const bound = within(size, TILE_VALUES);
-    const ask = (item: number) => request(leaf, { channel: channelOf(lens, item), slice: cut.value, size: bound });
-    const coded = (item: number) => codedOverview(leaf.summary.value, item, cut.value);
+    const ask = (item: number) => request(leaf, { channel: channelOf(lens, item), slice: cut(), size: bound });
+    const coded = (item: number) => codedOverview(leaf.summary(), item, cut());
     const slice = (item: number) => best(known(leaf, ask(item), size), coded(item));
     const { context } = leaf;
     const scale = scaleOf.bind(null, leaf);
@@ -83,27 +83,27 @@ export function volumeGrid(source: VolumeSource, end: AbortSignal): HTMLElement 
 }
 
 export function volumeScope(source: VolumeSource, end: AbortSignal): HTMLElement {
-  const axis = computed(() => source.cut.value[0]);
-  return remade(html("div"), (scoped) => cutScope(source, axis.value, scoped), end);
+  const axis = computed(() => source.cut()[0]);
+  return remade(html("div"), (scoped) => cutScope(source, axis(), scoped), end);
 }
 
 function cutScope({ leaf, lens, stage, cut, picked }: VolumeSource, axis: number, end: AbortSignal): HTMLElement[] {
   const size = cutSize(lens.size, axis);
   const names = lens.names.filter((_, place) => place !== axis) as unknown as readonly [string, string];
   const spot = signal<Spot>({ row: 0, column: 0 });
-  const part = computed(() => `${partText(lens.item, picked.value)}, ${lens.names[axis]} ${cut.value[1]}`);
-  const ask = computed(() => askWhole(leaf, size, { channel: channelOf(lens, picked.value), slice: cut.value }));
-  const coded = computed(() => codedOverview(leaf.summary.value, picked.value, cut.value));
+  const part = computed(() => `${partText(lens.item, picked())}, ${lens.names[axis]} ${cut()[1]}`);
+  const ask = computed(() => askWhole(leaf, size, { channel: channelOf(lens, picked()), slice: cut() }));
+  const coded = computed(() => codedOverview(leaf.summary(), picked(), cut()));
   const reading = read({ leaf, size, spot, ask, coded }, end);
   settle(spot, reading.slice, end);
   const facts = computed<Fact[]>(() => {
-    const { row, column } = spot.value;
+    const { row, column } = spot();
     const place: Fact[] = [
-      [lens.names[axis]!, String(cut.value[1])],
+      [lens.names[axis]!, String(cut()[1])],
       [names[0], String(row)],
       [names[1], String(column)],
     ];
-    const [value, slice] = [reading.value.value, reading.slice.value];
+    const [value, slice] = [reading.value(), reading.slice()];
     return value !== null && slice?.exact ? [...place, ["z in slice", zText(value, slice)]] : place;
   });
   const position = ({ row, column }: Spot): number[] => {
@@ -111,7 +111,7 @@ function cutScope({ leaf, lens, stage, cut, picked }: VolumeSource, axis: number
     at.splice(axis, 0, cut.peek()[1]);
     return at;
   };
-  const expression = computed(() => expressionOf(leaf, stage, { item: picked.value, slice: cut.value, ...spot.value }));
+  const expression = computed(() => expressionOf(leaf, stage, { item: picked(), slice: cut(), ...spot() }));
   return [
     scopeTitle(part, reading, end),
     scope({ leaf, reading, size, box: boxOf(size, PLATE), spot, part, names, facts, position }, end),

@@ -18,8 +18,8 @@ export function keyLabels(
   stage: string,
   [rows, columns]: readonly [number, number],
 ): readonly string[] {
-  const graph = widget.graph.value;
-  const overview = widget.overview.value;
+  const graph = widget.graph();
+  const overview = widget.overview();
   if (!graph || !overview || rows !== columns) return [];
   const before = ancestors(indexGraph(graph), stage);
   for (const { id } of graph.stages) {

@@ -65,15 +65,15 @@ function reducedMotion(end: AbortSignal): ReadonlySignal<boolean> {
   const reduced = signal(false);
   if (typeof matchMedia === "undefined") return reduced;
   const query = matchMedia("(prefers-reduced-motion: reduce)");
-  reduced.value = query.matches;
-  on(query, "change", () => (reduced.value = query.matches), end);
+  reduced.set(query.matches);
+  on(query, "change", () => reduced.set(query.matches), end);
   return reduced;
 }
 
 /** Where moving to a frame ends: without a kernel, at one whose pictures are here. */
 function reachable({ kernel, frames, overview }: WidgetState, frame: number, from: number): number {
   if (kernel) return frame;
-  const here = frames ?? [overview.value?.frame ?? from];
+  const here = frames ?? [overview()?.frame ?? from];
   const back = frame < from;
   const found = back ? here.filter((other) => other <= frame).at(-1) : here.find((other) => other >= frame);
   return found ?? here.at(back ? 0 : -1) ?? from;
@@ -87,53 +87,53 @@ function stillness(
 ): ReadonlySignal<string> {
   const reduced = reducedMotion(end);
   return computed(() => {
-    if (condition.value === "no-kernel" && (frames?.length ?? 0) < 2) return "Playing needs the kernel";
-    return reduced.value ? "Playing is off: the system asks for reduced motion" : "";
+    if (condition() === "no-kernel" && (frames?.length ?? 0) < 2) return "Playing needs the kernel";
+    return reduced() ? "Playing is off: the system asks for reduced motion" : "";
   });
 }
 
 export function createFrames(context: ViewContext, end: AbortSignal): Frames {
   const { widget } = context;
-  const count = computed(() => Math.max(1, widget.frame_count.value));
+  const count = computed(() => Math.max(1, widget.frame_count()));
   const clamp = (frame: number): number => Math.max(0, Math.min(count.peek() - 1, Math.round(frame)));
   const current = signal(clamp(widget.frame.peek()));
   const playing = signal(false);
   const [speed, loop] = [signal(1), signal(false)];
   const condition = computed(() => conditionOf(context));
   const still = stillness(widget, condition, end);
-  const reach = (frame: number): number => clamp(reachable(widget, clamp(frame), current.value));
-  const alone = computed(() => (reach(0) === reach(count.value - 1) ? needKernel("Other frames") : ""));
+  const reach = (frame: number): number => clamp(reachable(widget, clamp(frame), current()));
+  const alone = computed(() => (reach(0) === reach(count() - 1) ? needKernel("Other frames") : ""));
   const behind = computed(() => {
-    const { frame = current.value, reference = null } = widget.overview.value ?? {};
-    return frame !== current.value || (widget.kernel && reference !== widget.reference.value);
+    const { frame = current(), reference = null } = widget.overview() ?? {};
+    return frame !== current() || (widget.kernel && reference !== widget.reference());
   });
   const write = coalesced((frame) => widget.write("frame", frame), end);
   // The trait may be moved by others: the kernel, a linked slider, another view.
   watch(end, () => {
-    count.value;
-    current.value = clamp(widget.frame.value);
+    count();
+    current.set(clamp(widget.frame()));
   });
   const show = (frame: number): void => {
     const next = reach(frame);
     if (next === current.peek()) return;
-    current.value = next;
+    current.set(next);
     write(next);
   };
   watch(end, () => {
-    if (!playing.value) return;
+    if (!playing()) return;
     const ticking = setInterval(() => {
       // The next frame waits for the pictures of this one: none is skipped, however slow the model.
       if (behind.peek()) return;
       const next = reach(current.peek() + 1);
       if (next !== current.peek()) show(next);
       else if (loop.peek()) show(0);
-      else playing.value = false;
-    }, FRAME_MS / speed.value);
+      else playing.set(false);
+    }, FRAME_MS / speed());
     return () => clearInterval(ticking);
   });
   watch(end, () => {
-    const failed = condition.value === "error" || condition.value === "stale";
-    if (failed || still.value) playing.value = false;
+    const failed = condition() === "error" || condition() === "stale";
+    if (failed || still()) playing.set(false);
   });
   return {
     count,
@@ -150,16 +150,16 @@ export function createFrames(context: ViewContext, end: AbortSignal): Frames {
       widget.write("reference", reference);
     },
     go(frame) {
-      playing.value = false;
+      playing.set(false);
       show(frame);
     },
     toggle() {
       if (playing.peek() || still.peek()) {
-        playing.value = false;
+        playing.set(false);
         return;
       }
       if (reach(current.peek() + 1) === current.peek()) show(0);
-      playing.value = true;
+      playing.set(true);
     },
   };
 }

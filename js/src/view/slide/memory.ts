@@ -58,29 +58,29 @@ export function remember(widget: WidgetState, ratio: ReadonlySignal<number>, end
   const photo = signal(false);
   let era = "";
   watch(end, () => {
-    const [graph, overview] = [widget.graph.value, widget.overview.value];
+    const [graph, overview] = [widget.graph(), widget.overview()];
     if (!graph || !overview) return;
     const now = `${graph.trace}/${overview.sample}`;
     const before = now === era ? seen.peek() : new Map<number, Seen>();
     era = now;
     const next = new Map(before);
     next.delete(overview.frame);
-    const latest = seenIn(graph, overview, ratio.value);
+    const latest = seenIn(graph, overview, ratio());
     next.set(overview.frame, latest);
-    seen.value = forget(next);
-    photo.value = latest.thumbnail !== null;
+    seen.set(forget(next));
+    photo.set(latest.thumbnail !== null);
   });
   /** Those that the kernel made in its idle time. */
   const idle = computed(() => {
-    const { sample, frames } = widget.thumbnails.value;
+    const { sample, frames } = widget.thumbnails();
     const shown = Object.entries(frames).filter((entry): entry is [string, Photo] => entry[1].kind === "photo");
-    const fits = sample === (widget.overview.value?.sample ?? 0);
-    return new Map(fits ? shown.map(([frame, picture]) => [Number(frame), small(picture, ratio.value)]) : []);
+    const fits = sample === (widget.overview()?.sample ?? 0);
+    return new Map(fits ? shown.map(([frame, picture]) => [Number(frame), small(picture, ratio())]) : []);
   });
   const thumbnail = (frame: number, reach: number): Bitmap | null => {
     for (let away = 0; away <= reach; away++)
       for (const at of [frame - away, frame + away]) {
-        const found = seen.value.get(at)?.thumbnail ?? idle.value.get(at);
+        const found = seen().get(at)?.thumbnail ?? idle().get(at);
         if (found) return found;
       }
     return null;

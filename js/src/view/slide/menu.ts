@@ -32,8 +32,8 @@ const RANGES = [
 export function menu({ widget }: ViewContext, frames: Frames, end: AbortSignal): HTMLElement {
   const { options } = widget;
   const set = (some: Partial<Options>): void => widget.write("options", { ...options.peek(), ...some });
-  const speed = chooser("Speed", SPEEDS, frames.speed, (value) => (frames.speed.value = value), end);
-  const range = computed(() => options.value.normalisation);
+  const speed = chooser("Speed", SPEEDS, frames.speed, (value) => frames.speed.set(value), end);
+  const range = computed(() => options().normalisation);
   const colours = chooser<Options["normalisation"]>(
     "Range of the colours",
     RANGES,
@@ -44,15 +44,15 @@ export function menu({ widget }: ViewContext, frames: Frames, end: AbortSignal):
   const hold = (name: "hold_channels" | "hold_colours", label: string): HTMLElement =>
     checkbox(
       label,
-      () => options.value[name],
+      () => options()[name],
       (on) => set({ [name]: on }),
       end,
       () => (widget.kernel ? "" : needKernel("Other pictures")),
     );
   const loop = checkbox(
     "in a loop",
-    () => frames.loop.value,
-    (on) => (frames.loop.value = on),
+    () => frames.loop(),
+    (on) => frames.loop.set(on),
     end,
   );
   const panel = html(

@@ -30,7 +30,7 @@ function widthOf(element: HTMLElement, end: AbortSignal): ReadonlySignal<number>
   const width = signal(0);
   if (typeof ResizeObserver === "undefined") return width;
   const observer = new ResizeObserver((entries) => {
-    width.value = entries[entries.length - 1]!.contentRect.width;
+    width.set(entries[entries.length - 1]!.contentRect.width);
   });
   observer.observe(element);
   atEnd(end, () => observer.disconnect());
@@ -42,12 +42,12 @@ function strip(frames: Frames, memory: Memory, cells: ReadonlySignal<number>, en
   const box = html("div.s-strip", { "aria-hidden": "true" });
   const canvases = signal<readonly HTMLCanvasElement[]>([]);
   watch(end, () => {
-    canvases.value = Array.from({ length: cells.value }, () => html("canvas.s-thumbnail"));
-    box.replaceChildren(...canvases.value.map((canvas) => html("span.s-cell", canvas)));
+    canvases.set(Array.from({ length: cells() }, () => html("canvas.s-thumbnail")));
+    box.replaceChildren(...canvases().map((canvas) => html("span.s-cell", canvas)));
   });
   watch(end, () => {
-    const [cells, count] = [canvases.value.length, frames.count.value];
-    for (const [i, canvas] of canvases.value.entries())
+    const [cells, count] = [canvases().length, frames.count()];
+    for (const [i, canvas] of canvases().entries())
       paint(canvas, memory.thumbnail(frameOfCell(i, cells, count), count / cells / 2));
   });
   return box;
@@ -58,31 +58,31 @@ function marker(frames: Frames, memory: Memory, width: ReadonlySignal<number>, e
   const canvas = html("canvas.s-thumbnail");
   const box = html("div.s-marker", { "aria-hidden": "true" }, html("span.s-cell", canvas));
   watch(end, () => {
-    const middle = ((frames.current.value + 0.5) * width.value) / frames.count.value;
-    const left = Math.max(0, Math.min(width.value - CELL, middle - CELL / 2));
+    const middle = ((frames.current() + 0.5) * width()) / frames.count();
+    const left = Math.max(0, Math.min(width() - CELL, middle - CELL / 2));
     box.style.transform = px`translateX(${left}px)`;
     box.style.setProperty("--nf-s-point", px`${middle - left}px`);
-    box.toggleAttribute("data-waiting", frames.behind.value);
+    box.toggleAttribute("data-waiting", frames.behind());
   });
   const pinned = html("div.s-pinned", { "aria-hidden": "true", title: "differences to this frame" });
   watch(end, () => {
-    const at = frames.reference.value;
+    const at = frames.reference();
     pinned.hidden = at === null;
-    pinned.style.left = px`${(((at ?? 0) + 0.5) * width.value) / frames.count.value}px`;
+    pinned.style.left = px`${(((at ?? 0) + 0.5) * width()) / frames.count()}px`;
   });
-  watch(end, () => paint(canvas, memory.thumbnail(frames.current.value, 0)));
+  watch(end, () => paint(canvas, memory.thumbnail(frames.current(), 0)));
   return html("div", box, pinned);
 }
 
 /** Flips of the best class, seen before playing again. */
 function ribbon(frames: Frames, memory: Memory, width: ReadonlySignal<number>, end: AbortSignal): HTMLElement {
   const box = html("div.s-ribbon");
-  const runs = computed(() => runsOf(memory.seen.value, frames.count.value));
+  const runs = computed(() => runsOf(memory.seen(), frames.count()));
   watch(end, () => {
-    box.hidden = !runs.value.length;
-    const unit = width.value / frames.count.value;
+    box.hidden = !runs().length;
+    const unit = width() / frames.count();
     box.replaceChildren(
-      ...runs.value.map(({ first, last, best }) => {
+      ...runs().map(({ first, last, best }) => {
         const title = first === last ? `frame ${first + 1}: ${best}` : `frames ${first + 1} to ${last + 1}: ${best}`;
         const run = html("button", { tabindex: -1, "data-frame": first, "data-last": last, title }, best);
         run.style.left = px`${first * unit}px`;
@@ -92,9 +92,9 @@ function ribbon(frames: Frames, memory: Memory, width: ReadonlySignal<number>, e
     );
   });
   watch(end, () => {
-    runs.value;
-    width.value;
-    const at = frames.current.value;
+    runs();
+    width();
+    const at = frames.current();
     for (const run of box.querySelectorAll<HTMLElement>("[data-frame]"))
       setAttributes(run, { "data-here": Number(run.dataset.frame) <= at && at <= Number(run.dataset.last) });
   });
@@ -113,20 +113,20 @@ function ribbon(frames: Frames, memory: Memory, width: ReadonlySignal<number>, e
 export function track(frames: Frames, memory: Memory, label: ReadonlySignal<string>, end: AbortSignal): HTMLElement {
   const box = html("div.s-track");
   const room = widthOf(box, end);
-  const cells = computed(() => (memory.photo.value ? cellCount(room.value, frames.count.value) : 0));
-  const width = computed(() => (memory.photo.value ? cells.value * CELL : room.value));
+  const cells = computed(() => (memory.photo() ? cellCount(room(), frames.count()) : 0));
+  const width = computed(() => (memory.photo() ? cells() * CELL : room()));
   const range = html("input.s-range", { type: "range", min: 0, step: 1, "aria-label": "Frame" });
   watch(end, () => {
-    range.max = String(frames.count.value - 1);
-    range.value = String(frames.current.value);
-    range.setAttribute("aria-valuetext", label.value);
-    turnOff(range, frames.alone.value);
+    range.max = String(frames.count() - 1);
+    range.value = String(frames.current());
+    range.setAttribute("aria-valuetext", label());
+    turnOff(range, frames.alone());
   });
   watch(end, () => {
-    box.toggleAttribute("data-thumbnails", memory.photo.value);
-    box.style.setProperty("--nf-s-width", `${width.value}px`);
+    box.toggleAttribute("data-thumbnails", memory.photo());
+    box.style.setProperty("--nf-s-width", `${width()}px`);
     // A thumb as wide as one frame's share puts its middle on the middle of that share.
-    box.style.setProperty("--nf-s-thumb", `${(width.value / frames.count.value).toFixed(3)}px`);
+    box.style.setProperty("--nf-s-thumb", `${(width() / frames.count()).toFixed(3)}px`);
   });
   const moved = (): void => {
     frames.go(Number(range.value));

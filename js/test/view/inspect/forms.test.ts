@@ -254,16 +254,16 @@ describe("a vector", () => {
     press(bars, "ArrowRight");
     expect(index(panel)).toEqual([0, 43]);
     expect(value(panel)).toBeCloseTo(LOGITS.values[43]!, 4);
-    expect(context.view.probe.value).toMatchObject({ stage: "output", position: [43], exact: true });
+    expect(context.view.probe()).toMatchObject({ stage: "output", position: [43], exact: true });
     bars.dispatchEvent(new FocusEvent("focusout", { bubbles: true }));
-    expect(context.view.probe.value).toBeNull();
+    expect(context.view.probe()).toBeNull();
     bars.getBoundingClientRect = () => new DOMRect(0, 0, 200, 72);
     bars.dispatchEvent(new PointerEvent("pointermove", { clientX: 15 }));
-    expect(context.view.probe.value).toMatchObject({ position: [7], exact: true });
-    expect(context.view.probe.value!.value).toBeCloseTo(LOGITS.values[7]!, 4);
+    expect(context.view.probe()).toMatchObject({ position: [7], exact: true });
+    expect(context.view.probe()!.value).toBeCloseTo(LOGITS.values[7]!, 4);
     expect(index(panel)).toEqual([0, 43]);
     bars.dispatchEvent(new PointerEvent("pointerleave"));
-    expect(context.view.probe.value).toBeNull();
+    expect(context.view.probe()).toBeNull();
     const best = [...LOGITS.values]
       .map((each, i) => [Math.abs(each), i] as const)
       .sort((a, b) => b[0] - a[0] || a[1] - b[1]);

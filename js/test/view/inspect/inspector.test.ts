@@ -278,7 +278,7 @@ describe("channels", () => {
     });
     press(grid, "ArrowRight");
     expect(text(panel, ".nf-i-title b")).toBe(`ch ${order[5]}`);
-    expect(context.view.channel.value).toEqual({ stage: "enc", item: order[5] });
+    expect(context.view.channel()).toEqual({ stage: "enc", item: order[5] });
     expect(grid.querySelector(`[data-item="${order[5]}"]`)!.getAttribute("aria-selected")).toBe("true");
     expect(grid.getAttribute("aria-activedescendant")).toBe(grid.querySelector(`[data-item="${order[5]}"]`)!.id);
     expect(reached).toBe(false);
@@ -376,11 +376,11 @@ describe("the crosshair", () => {
     const plate = panel.querySelector<HTMLElement>(".nf-i-plate")!;
     plate.getBoundingClientRect = () => ({ left: 0, top: 0, width: 224, height: 224 }) as DOMRect;
     plate.dispatchEvent(new PointerEvent("pointermove", { clientX: 16 * 3 + 1, clientY: 16 * 2 + 1, bubbles: true }));
-    const probe = context.view.probe.value!;
+    const probe = context.view.probe()!;
     expect(probe).toMatchObject({ stage: "enc", part: `ch ${channel(panel)}`, position: [2, 3], exact: true });
     expect(probe.value).toBe(exactAt(2, 3, channel(panel)));
     plate.dispatchEvent(new PointerEvent("pointerleave"));
-    expect(context.view.probe.value).toBeNull();
+    expect(context.view.probe()).toBeNull();
   });
 
   test("reads a difference with both its values, and says how to get it", async () => {
@@ -402,11 +402,11 @@ describe("the crosshair", () => {
     const plate = panel.querySelector<HTMLElement>(".nf-i-plate")!;
     plate.getBoundingClientRect = () => ({ left: 0, top: 0, width: 224, height: 224 }) as DOMRect;
     plate.dispatchEvent(new PointerEvent("pointermove", { clientX: 50, clientY: 34, bubbles: true }));
-    const { minus } = context.view.probe.value!;
+    const { minus } = context.view.probe()!;
     expect(minus?.frame).toBe(0);
     const [value, before] = minus!.values;
     expect(before).toBe(exactAt(2, 3, channel(panel)));
-    const first = context.view.probe.value!;
+    const first = context.view.probe()!;
     expect(probeText({ ...first, value: 2, minus: { frame: 0, values: [5, 3] } }, "enc")).toMatch(
       /· Δ = 2(\.0*)? \(5(\.0*)?, in frame 1 3(\.0*)?\)$/,
     );
@@ -521,7 +521,7 @@ describe("the panel", () => {
 
   test("draws and asks for nothing while it is closed", async () => {
     const panel = open("enc");
-    context.view.inspector.value = false;
+    context.view.inspector.set(false);
     expect(panel.querySelector(".nf-i-body")!.childNodes).toHaveLength(0);
     await settle();
     kernel.written.length = 0;
@@ -538,7 +538,7 @@ describe("the panel", () => {
     kernel.put("selected", "dec");
     kernel.put("selected", "enc");
     expect(text(panel, ".nf-i-title b")).toBe(first);
-    expect(context.view.channel.value).toBeNull();
+    expect(context.view.channel()).toBeNull();
   });
 
   test("takes the channel that the reader pointed at in the graph", () => {
@@ -553,7 +553,7 @@ describe("the panel", () => {
     end.abort();
     expect(kernel.listening).toBe(0);
     kernel.written.length = 0;
-    context.view.channel.value = { stage: "enc", item: 3 };
+    context.view.channel.set({ stage: "enc", item: 3 });
     kernel.put("overview", kernel.overviewOf(2));
     await settle();
     expect(kernel.written).toEqual([]);
