@@ -39,9 +39,7 @@ export class Silence {
 
   /** Something is owed: starts the clocks that are not running. */
   expect(): void {
-    this.#clocks.start("slow", SLOW_AFTER_MS, () => {
-      this.#slow.set(true);
-    });
+    this.#clocks.start("slow", SLOW_AFTER_MS, () => this.#slow.set(true));
     this.#listen(0);
     if (this.#said !== "idle" || this.#resends >= RESENDS) return;
     this.#clocks.start("lost", LOST_AFTER_MS, () => {

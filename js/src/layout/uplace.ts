@@ -56,12 +56,11 @@ function place(shape: UShape, room: RowRoom, spare: number): UPlaces {
   const tops = rowTops(shape, room);
   const at = new Map<number, Point>();
   const row = new Map<number, number>();
-  const put = (nodes: readonly number[], level: number, start: number): void => {
+  const put = (nodes: readonly number[], level: number, start: number): void =>
     nodes.forEach((node, index) => {
       at.set(node, { x: Math.round(start) + index * measures.pitch, y: tops[level]! });
       row.set(node, level);
     });
-  };
   const width = placeArms(shape, measures, spare, put);
   const depth = shape.left.length;
   const bottom = (width - run(shape.bottom.length, gap)) / 2;

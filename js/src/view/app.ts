@@ -100,9 +100,7 @@ export function createApp(shared: Pick<ViewContext, "widget" | "interest">, el: 
     createReadout(pane, focusStage, end),
   );
   followEscape(pane, root, () => focusStage(view.focus.peek()), end);
-  watch(end, () => {
-    root.setAttribute("data-state", condition());
-  });
+  watch(end, () => root.setAttribute("data-state", condition()));
   let selected = "";
   watch(end, () => {
     // A selection that is made or given up anywhere opens or closes the panel in every view.

@@ -14,7 +14,7 @@ export interface Sizes {
 
 export function observeSizes(root: HTMLElement, canvas: HTMLElement, end: AbortSignal): Sizes {
   const [width, canvasWidth, canvasHeight] = [signal(0), signal(0), signal(0)];
-  const observer = new ResizeObserver((entries) => {
+  const observer = new ResizeObserver((entries) =>
     batch(() => {
       for (const { target, contentRect } of entries) {
         if (target === root) width.set(contentRect.width);
@@ -23,8 +23,8 @@ export function observeSizes(root: HTMLElement, canvas: HTMLElement, end: AbortS
           canvasHeight.set(contentRect.height);
         }
       }
-    });
-  });
+    }),
+  );
   observer.observe(root);
   observer.observe(canvas);
   atEnd(end, () => observer.disconnect());
@@ -40,9 +40,7 @@ export interface FullScreen {
 export function fullScreen(root: HTMLElement, end: AbortSignal): FullScreen {
   const page = root.ownerDocument;
   const full = signal(false);
-  const settle = (): void => {
-    full.set(root.matches(":fullscreen"));
-  };
+  const settle = (): void => full.set(root.matches(":fullscreen"));
   on(root, "fullscreenchange", settle, end);
   const toggle = (): void => {
     const asked = full.peek() ? page.exitFullscreen() : root.requestFullscreen();
@@ -56,9 +54,7 @@ export function fullScreen(root: HTMLElement, end: AbortSignal): FullScreen {
 export function fontEpoch(root: HTMLElement, theme: ReadonlySignal<Theme>, end: AbortSignal): ReadonlySignal<number> {
   const loads = signal(0);
   const fonts = root.ownerDocument.fonts as FontFaceSet | undefined;
-  const loaded = (): void => {
-    loads.set(loads.peek() + 1);
-  };
+  const loaded = (): void => loads.set(loads.peek() + 1);
   if (fonts) on(fonts, "loadingdone", loaded, end);
   return computed(() => 2 * loads() + (theme() === "dark" ? 1 : 0));
 }

@@ -44,9 +44,7 @@ export function followGestures(pane: Pane, canvas: HTMLElement, svg: SVGSVGEleme
     end,
     { capture: true },
   );
-  watch(end, () => {
-    canvas.toggleAttribute("data-engaged", pane.view.engaged());
-  });
+  watch(end, () => canvas.toggleAttribute("data-engaged", pane.view.engaged()));
 }
 
 function wheel(pane: Pane, canvas: HTMLElement, end: AbortSignal): void {

@@ -135,9 +135,7 @@ export function followPointer(pane: Pane, svg: SVGSVGElement, end: AbortSignal):
     if (sliceName(aim.peek()) !== slice) {
       clearTimeout(timer);
       rested.set("");
-      timer = setTimeout(() => {
-        rested.set(slice);
-      }, DWELL_MS);
+      timer = setTimeout(() => rested.set(slice), DWELL_MS);
     }
     aim.set(next);
   };

@@ -69,9 +69,7 @@ export function createGraphPane(context: ViewContext, source: GraphSource, end: 
   const element = html("div.canvas", { tabindex: -1 }, root);
   const elements = keepStages(pane, stages, end);
   const focusStage = (id: string): void => elements.get(id)?.focus({ preventScroll: true });
-  watch(end, () => {
-    follow(pane);
-  });
+  watch(end, () => follow(pane));
   watch(end, () => {
     const { k, x, y } = view.viewport();
     scene.style.transform = `translate(${x}px, ${y}px) scale(${k})`;

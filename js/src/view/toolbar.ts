@@ -198,17 +198,8 @@ export function createToolbar(source: ToolbarSource, end: AbortSignal): HTMLElem
     (more) => zoomBy(pane, more ? ZOOM_STEP : 1 / ZOOM_STEP),
     end,
   );
-  const inspector = iconButton(
-    "panel",
-    "Inspector",
-    () => {
-      view.inspector.set(!view.inspector.peek());
-    },
-    end,
-  );
-  watch(end, () => {
-    setAttributes(inspector, { "aria-pressed": String(view.inspector()) });
-  });
+  const inspector = iconButton("panel", "Inspector", () => view.inspector.set(!view.inspector.peek()), end);
+  watch(end, () => setAttributes(inspector, { "aria-pressed": String(view.inspector()) }));
   watch(end, () => {
     const why = widget.kernel ? "" : needKernel("Other depths");
     for (const button of deep.querySelectorAll("button")) turnOff(button, why);

@@ -63,9 +63,7 @@ function pickedIn({ context, stage, lens }: Leaf, first: number): Picked {
       const { stage: of, item } = channel() ?? { stage: "", item: -1 };
       return of === stage && item >= 0 && item < lens.count ? item : first;
     }),
-    pick: (item) => {
-      channel.set({ stage, item });
-    },
+    pick: (item) => channel.set({ stage, item }),
   };
 }
 
@@ -100,9 +98,7 @@ function lookAtTokens(leaf: Leaf, lens: TokensLens, stage: StageInfo, end: Abort
     { value: "map", text: `one ${lens.item} over the patches` },
     { value: "matrix", text: `${lens.rowName}s × ${lens.item}s` },
   ];
-  const choose = (value: "map" | "matrix"): void => {
-    mode.set(value);
-  };
+  const choose = (value: "map" | "matrix"): void => mode.set(value);
   const body = remade(
     html("div"),
     (scoped) => (mode() === "map" ? featureScope(source, scoped) : matrixScope(source, spot, scoped)),

@@ -110,9 +110,7 @@ export function scope(source: ScopeSource, end: AbortSignal): HTMLElement {
     () =>
       `${part()}, ${size[0]} by ${size[1]}: ${names[0]} ${spot().row}, ${names[1]} ${spot().column}; arrow keys move`,
   );
-  const hover = (here: Spot | null): void => {
-    hovered.set(here);
-  };
+  const hover = (here: Spot | null): void => hovered.set(here);
   const rowFrame = source.rowOnly === true;
   const figure = plate(
     { context: leaf.context, size, box, slice: reading.slice, scale, spot, label, hover, rowFrame },

@@ -89,9 +89,7 @@ function leafChooser({ stage, leaf }: Shown, end: AbortSignal): HTMLElement | nu
     value,
     text: `${path || "output"} · ${shapeText(shape)} · ${dtype}`,
   }));
-  const choose = (value: number): void => {
-    leaf.set(value);
-  };
+  const choose = (value: number): void => leaf.set(value);
   return html(
     "div.i-leaf",
     html("span.i-muted", `one of ${stage.leaves.length} tensors`),

@@ -87,9 +87,7 @@ function barChart(
     const index = start.peek() + Math.floor(((event.clientX - left) / (width || 1)) * count);
     return Math.max(0, Math.min(lens.length - 1, index));
   };
-  const choose = (event: PointerEvent): void => {
-    spot.set({ row: 0, column: under(event) });
-  };
+  const choose = (event: PointerEvent): void => spot.set({ row: 0, column: under(event) });
   const move = (event: PointerEvent): void => {
     // The window moves with the index, so that dragging in it would run away.
     if (event.buttons & 1 && count === lens.length) choose(event);

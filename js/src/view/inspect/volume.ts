@@ -41,9 +41,7 @@ export function cutChooser({ lens, cut }: VolumeSource, end: AbortSignal): HTMLE
   const axis = computed(() => cut()[0]);
   const choices = lens.names.map((name, value) => ({ value, text: name }));
   const middle = (along: number): number => Math.floor((lens.size[along] ?? 1) / 2);
-  const choose = (along: number): void => {
-    cut.set([along, middle(along)]);
-  };
+  const choose = (along: number): void => cut.set([along, middle(along)]);
   const range = html("input.i-scroller", { type: "range", min: 0, step: 1 });
   watch(end, () => {
     const [along, index] = cut();

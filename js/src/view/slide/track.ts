@@ -29,9 +29,7 @@ function paint(canvas: HTMLCanvasElement, bitmap: Bitmap | null): void {
 function widthOf(element: HTMLElement, end: AbortSignal): ReadonlySignal<number> {
   const width = signal(0);
   if (typeof ResizeObserver === "undefined") return width;
-  const observer = new ResizeObserver((entries) => {
-    width.set(entries[entries.length - 1]!.contentRect.width);
-  });
+  const observer = new ResizeObserver((entries) => width.set(entries[entries.length - 1]!.contentRect.width));
   observer.observe(element);
   atEnd(end, () => observer.disconnect());
   return width;
