@@ -167,6 +167,17 @@ export interface Probe {
   readonly note?: string;
 }
 
+/** Several parts say what the reader points at, and each takes back only what it has said. */
+export function probing({ probe }: ViewState, end: AbortSignal): (next: Probe | null) => void {
+  let said = false;
+  const say = (next: Probe | null): void => {
+    if (next || said) probe.set(next);
+    said = next !== null;
+  };
+  atEnd(end, () => say(null));
+  return say;
+}
+
 export interface PickedChannel {
   readonly stage: string;
   readonly item: number;

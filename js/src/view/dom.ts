@@ -1,5 +1,7 @@
 /** Small helpers for elements. Data reaches the DOM as attributes, properties and text, never as markup. */
 
+import { on } from "./events";
+
 type Attribute = string | number | boolean | null | undefined;
 export type Attributes = Readonly<Record<string, Attribute>>;
 /** What is empty, or what a condition left out, is no child. */
@@ -35,17 +37,6 @@ const maker =
 
 export const html = maker<HTMLElementTagNameMap>("http://www.w3.org/1999/xhtml");
 export const svg = maker<SVGElementTagNameMap>("http://www.w3.org/2000/svg");
-
-/** addEventListener whose signal cannot be forgotten. */
-export function on<T extends EventTarget, E extends Event = Event>(
-  target: T,
-  type: string,
-  listener: (event: E) => void,
-  signal: AbortSignal,
-  options: Omit<AddEventListenerOptions, "signal"> = {},
-): void {
-  target.addEventListener(type, listener as EventListener, { ...options, signal });
-}
 
 /** 15 × 15 line drawings. */
 const ICONS = {

@@ -4,7 +4,8 @@ import { collapse } from "../graph";
 import type { Arrow, EdgePath, GroupBox, Label } from "../layout/types";
 import type { EdgeInfo, GroupInfo } from "../protocol";
 import { watch } from "../state";
-import { on, setAttributes, svg } from "./dom";
+import { setAttributes, svg } from "./dom";
+import { on } from "./events";
 import { steady } from "./draw/card";
 import { CODE, fitText, label, type Measure, NAME, SMALL } from "./draw/text";
 import { type Pane, stageLabel } from "./pane";
@@ -138,7 +139,7 @@ function collapseButton(group: GroupInfo, name: string, pane: Pane, end: AbortSi
     widget.write("expanded", collapse(index.peek(), widget.expanded.peek(), group.id));
   };
   on(button, "click", close, end);
-  on<SVGGElement, KeyboardEvent>(
+  on<KeyboardEvent>(
     button,
     "keydown",
     (event) => {

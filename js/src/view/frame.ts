@@ -2,7 +2,7 @@
 import { atEnd } from "../ends";
 import type { Theme } from "../colour";
 import { batch, computed, type ReadonlySignal, signal } from "../state";
-import { on } from "./dom";
+import { on } from "./events";
 
 export interface Sizes {
   /** Width of the widget. */

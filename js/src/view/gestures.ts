@@ -2,7 +2,7 @@
 import { batch, watch } from "../state";
 import { toLayout } from "../viewport";
 import { fitAll, pan, select, toggleExpanded, zoomBy } from "./actions";
-import { on } from "./dom";
+import { on } from "./events";
 import { sparkFrame } from "./draw/spark";
 import { aimAt } from "./hover";
 import type { Pane } from "./pane";
@@ -61,13 +61,13 @@ function wheel(pane: Pane, canvas: HTMLElement, end: AbortSignal): void {
     const rate = event.ctrlKey && Math.abs(step) < 50 ? PINCH_RATE : WHEEL_RATE;
     zoomBy(pane, Math.exp(-step * rate), [event.clientX - frame.left, event.clientY - frame.top]);
   };
-  on<HTMLElement, WheelEvent>(canvas, "wheel", turned, end, { passive: false });
+  on<WheelEvent>(canvas, "wheel", turned, end, { passive: false });
 }
 
 function drag(pane: Pane, canvas: HTMLElement, svg: SVGSVGElement, end: AbortSignal): void {
   const points: Points = new Map();
   let press: Press | null = null;
-  on<HTMLElement, PointerEvent>(
+  on<PointerEvent>(
     canvas,
     "pointerdown",
     (event) => {
@@ -77,7 +77,7 @@ function drag(pane: Pane, canvas: HTMLElement, svg: SVGSVGElement, end: AbortSig
     },
     end,
   );
-  on<HTMLElement, PointerEvent>(
+  on<PointerEvent>(
     canvas,
     "pointermove",
     (event) => {
@@ -103,9 +103,9 @@ function drag(pane: Pane, canvas: HTMLElement, svg: SVGSVGElement, end: AbortSig
     points.delete(event.pointerId);
     if (!points.size) canvas.toggleAttribute("data-panning", false);
   };
-  on<HTMLElement, PointerEvent>(canvas, "pointerup", lift, end);
-  on<HTMLElement, PointerEvent>(canvas, "pointercancel", lift, end);
-  on<HTMLElement, MouseEvent>(
+  on<PointerEvent>(canvas, "pointerup", lift, end);
+  on<PointerEvent>(canvas, "pointercancel", lift, end);
+  on<MouseEvent>(
     canvas,
     "click",
     (event) => {

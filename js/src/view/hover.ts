@@ -4,11 +4,11 @@ import { atEnd } from "../ends";
 import { percent } from "../format";
 import type { Tile } from "../interest";
 import type { TileRequest } from "../protocol";
-import { type Hover, NO_HOVER, pairOf, type Probe, type ReadonlySignal, signal, watch } from "../state";
+import { type Hover, NO_HOVER, pairOf, type Probe, probing, type ReadonlySignal, signal, watch } from "../state";
 import { toLayout } from "../viewport";
 import { type Plane, valueAt } from "./canvas";
 import { exactRequest } from "./detail";
-import { on } from "./dom";
+import { on } from "./events";
 import { classAt } from "./draw/overlay";
 import { photoAt, photoSlots, type Slot } from "./draw/slots";
 import type { Placed } from "./draw/tiles";
@@ -139,7 +139,7 @@ export function followPointer(pane: Pane, svg: SVGSVGElement, end: AbortSignal):
     }
     aim.set(next);
   };
-  on<SVGSVGElement, PointerEvent>(
+  on<PointerEvent>(
     svg,
     "pointermove",
     (event) => {
@@ -154,15 +154,13 @@ export function followPointer(pane: Pane, svg: SVGSVGElement, end: AbortSignal):
   );
   on(svg, "pointerleave", () => point(NO_HOVER, null), end);
   atEnd(end, () => clearTimeout(timer));
-  let mine = false;
+  const say = probing(view, end);
   watch(end, () => {
     const now = aim();
     pane.repainted();
     const read = now ? readAim(now, pane) : { probe: null, wanted: [] };
     claim.want(rested() ? read.wanted : []);
-    // The inspector writes the probe too: only what came from here is taken back here.
-    if (read.probe || mine) view.probe.set(read.probe);
-    mine = read.probe !== null;
+    say(read.probe);
   });
   return { aim };
 }

@@ -2,14 +2,15 @@
 import { count } from "../format";
 import type { Graph } from "../protocol";
 import { computed, untracked, type ViewContext, watch } from "../state";
-import { type Child, html, on } from "./dom";
+import { type Child, html } from "./dom";
+import { on } from "./events";
 import { edgeView } from "./inspect/edge";
 import { labelOf, stageButton } from "./inspect/links";
 import { failureBox, noteList } from "./inspect/notes";
 import { stageView } from "./inspect/stage";
 import { type GroupSubject, subjectOf } from "./inspect/subject";
 import { plural } from "./inspect/words";
-import { remade, terms } from "./parts";
+import { head, remade, terms } from "./parts";
 
 const TOPOLOGY: Readonly<Record<Graph["topology"], string>> = {
   runtime: "edges traced at run time",
@@ -23,7 +24,7 @@ function hint(graph: Graph | null): Child[] {
   if (!graph) return [words];
   const { model, topology, stages, edges, notes, failure } = graph;
   return [
-    html("header.i-head", html("h3.i-name", model.name), html("span.i-type", `${count(model.parameters)} parameters`)),
+    head(model.name, null, html("span.i-type", `${count(model.parameters)} parameters`)),
     words,
     terms("i-terms", [
       ["shown", `${plural(stages.length, "stage")}, ${plural(edges.length, "edge")}`],
@@ -39,11 +40,7 @@ function groupView(context: ViewContext, subject: GroupSubject, end: AbortSignal
   const { group, members, notes } = subject;
   const buttons = members.map((stage) => stageButton(context, stage.id, stage.label, end));
   return [
-    html(
-      "header.i-head",
-      html("h3.i-name", group.label),
-      html("span.i-type", `${group.type_name} · ${plural(members.length, "stage")}`),
-    ),
+    head(group.label, null, html("span.i-type", `${group.type_name} · ${plural(members.length, "stage")}`)),
     html("p.i-hint", "A group has no picture of its own: select a stage in it, or close the group."),
     html("nav.i-edges", { "aria-label": "Stages of the group" }, html("div.i-side", ...buttons)),
     noteList(notes),

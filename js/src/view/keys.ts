@@ -2,7 +2,7 @@
 import type { Card } from "../layout/types";
 import type { EdgeInfo } from "../protocol";
 import { fitAll, goTo, leave, select, toggleExpanded, ZOOM_STEP, zoomBy } from "./actions";
-import { on } from "./dom";
+import { on } from "./events";
 import type { Pane } from "./pane";
 
 type Side = "left" | "right" | "up" | "down";
@@ -58,7 +58,7 @@ export function followKeys(pane: Pane, canvas: HTMLElement, focusStage: (id: str
     Home: () => move(stages()[0]?.id),
     End: () => move(stages().at(-1)?.id),
   };
-  on<HTMLElement, KeyboardEvent>(
+  on<KeyboardEvent>(
     canvas,
     "keydown",
     (event) => {
@@ -77,7 +77,7 @@ export function followKeys(pane: Pane, canvas: HTMLElement, focusStage: (id: str
 
 /** Escape anywhere in the widget leaves, one step at a time. */
 export function followEscape(pane: Pane, root: HTMLElement, refocus: () => void, end: AbortSignal): void {
-  on<HTMLElement, KeyboardEvent>(
+  on<KeyboardEvent>(
     root,
     "keydown",
     (event) => {

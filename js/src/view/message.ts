@@ -1,6 +1,8 @@
 /** Below the picture, when there is something to say that lasts: waiting, no kernel, an error and what to do. */
 import { type Condition, type ReadonlySignal, watch } from "../state";
-import { html, on } from "./dom";
+import { html } from "./dom";
+import { on } from "./events";
+import { copyText } from "./inspect/copy";
 import type { Pane } from "./pane";
 
 interface Message {
@@ -57,15 +59,6 @@ function messageOf(pane: Pane, condition: Condition): Message | null {
   }
 }
 
-/** The clipboard is closed to pages without a secure context: then the text is selected for the reader to copy. */
-async function copy(text: string, shown: HTMLElement): Promise<void> {
-  try {
-    await navigator.clipboard.writeText(text);
-  } catch {
-    shown.ownerDocument.getSelection()?.selectAllChildren(shown);
-  }
-}
-
 export function createMessage(pane: Pane, condition: ReadonlySignal<Condition>, end: AbortSignal): HTMLElement {
   const title = html("span.message-title");
   const body = html("span.message-body");
@@ -82,7 +75,7 @@ export function createMessage(pane: Pane, condition: ReadonlySignal<Condition>, 
     },
     end,
   );
-  on(copyButton, "click", () => void copy(words.textContent ?? "", words), end);
+  on(copyButton, "click", () => void copyText(words.textContent ?? "", words), end);
   watch(end, () => {
     const message = messageOf(pane, condition());
     element.hidden = !message;

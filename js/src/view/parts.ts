@@ -1,10 +1,11 @@
 /** Small pieces that several parts of the inspector are made of. */
 import { successive } from "../ends";
-import { type ReadonlySignal, watch } from "../state";
-import { type Child, html, on, setChildren } from "./dom";
+import { watch } from "../state";
+import { type Child, html, setChildren } from "./dom";
+import { on } from "./events";
 
-/** Text that follows a signal. */
-export function live(text: ReadonlySignal<string>, end: AbortSignal): Text {
+/** Text that follows what `text` reads. */
+export function live(text: () => string, end: AbortSignal): Text {
   const node = document.createTextNode("");
   watch(end, () => {
     node.data = text();
@@ -28,6 +29,17 @@ export function remade<E extends Element>(
 
 export const code = (...children: Child[]): HTMLElement => html("code.i-code", ...children);
 
+/** Words of less weight. */
+export const muted = (...children: Child[]): HTMLElement => html("span.i-muted", ...children);
+
+/** The heading of a part. */
+export const heading = (title: string, ...rest: Child[]): HTMLElement =>
+  html("h4.i-heading", html("b", title), ...rest);
+
+/** On top of the panel: what it is about. */
+export const head = (name: string, path: string | null, ...rest: Child[]): HTMLElement =>
+  html("header.i-head", html("h3.i-name", { title: path }, name), ...rest);
+
 /** A button with words on it. */
 export function textButton(
   label: string,
@@ -49,7 +61,7 @@ export interface Choice<T> {
 export function chooser<T>(
   label: string,
   choices: readonly Choice<T>[],
-  current: ReadonlySignal<T>,
+  current: () => T,
   choose: (value: T) => void,
   end: AbortSignal,
 ): HTMLSelectElement {

@@ -1,5 +1,6 @@
 /** A list that opens at a button: search results, notes. Arrow keys move in it, Escape closes it. */
-import { html, on } from "./dom";
+import { html } from "./dom";
+import { on } from "./events";
 
 export interface Entry {
   readonly title: string;
@@ -60,7 +61,7 @@ export function popover(
     if (held) button.focus({ preventScroll: true });
   };
   on(button, "click", () => set(panel.hidden !== false), end);
-  on<HTMLElement, KeyboardEvent>(
+  on<KeyboardEvent>(
     panel,
     "keydown",
     (event) => {

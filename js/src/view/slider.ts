@@ -1,7 +1,8 @@
 /** Under the graph: which frame of the input is shown, playing through them, and which sample of the batch. */
 import { needKernel } from "../format";
 import { computed, type ReadonlySignal, type ViewContext, watch } from "../state";
-import { html, icon, iconButton, on, setAttributes, svg, turnOff } from "./dom";
+import { html, icon, iconButton, setAttributes, svg, turnOff } from "./dom";
+import { on } from "./events";
 import { live, textButton } from "./parts";
 import { createFrames, type Frames } from "./slide/frames";
 import { menu } from "./slide/menu";
@@ -124,7 +125,7 @@ export function createSlider(context: ViewContext, end: AbortSignal): HTMLElemen
     film.hidden = frames.count() <= 1;
     root.hidden = frames.count() <= 1 && widget.sample_count() <= 1;
   });
-  on<HTMLElement, KeyboardEvent>(root, "keydown", (event) => steer(event, frames), end);
+  on<KeyboardEvent>(root, "keydown", (event) => steer(event, frames), end);
   return root;
 }
 

@@ -4,7 +4,8 @@ import { count, duration, needKernel } from "../format";
 import { depth, search } from "../graph";
 import { type Condition, computed, type ReadonlySignal, watch } from "../state";
 import { changeDepth, fitAll, goTo, ZOOM_STEP, zoomBy } from "./actions";
-import { html, type IconName, icon, iconButton, on, setAttributes, svg, turnOff } from "./dom";
+import { html, type IconName, icon, iconButton, setAttributes, svg, turnOff } from "./dom";
+import { on } from "./events";
 import type { Pane } from "./pane";
 import { fillList, popover } from "./popover";
 import { save } from "./save";
@@ -132,7 +133,7 @@ function searchBox({ pane, focusStage }: ToolbarSource, end: AbortSignal): HTMLE
     end,
   );
   on(input, "input", fill, end);
-  on<HTMLInputElement, KeyboardEvent>(
+  on<KeyboardEvent>(
     input,
     "keydown",
     (event) => {

@@ -1,7 +1,9 @@
 /** Where one query looks: an arc to each key, as wide as its weight. */
 import { px } from "../../format";
 import { type ReadonlySignal, type Signal, watch } from "../../state";
-import { html, on, setAttributes, svg } from "../dom";
+import { html, setAttributes, svg } from "../dom";
+import { onChoice } from "../events";
+import { muted } from "../parts";
 import type { Reading } from "./reading";
 import type { Spot } from "./slice";
 
@@ -67,7 +69,7 @@ export function arcs(source: ArcsSource, end: AbortSignal): HTMLElement | null {
     );
     const name = labels()[row];
     const from = html("b", name === undefined ? `from query ${row}` : `from “${name}” at ${row}`);
-    heading.replaceChildren(from, html("span.i-muted", "line width = weight"));
+    heading.replaceChildren(from, muted("line width = weight"));
     for (const [key, button] of buttons.entries()) {
       const text = labels()[key] ?? String(key);
       const weight = weightText(weights[key]);
@@ -77,14 +79,6 @@ export function arcs(source: ArcsSource, end: AbortSignal): HTMLElement | null {
       setAttributes(button, { "data-here": key === column, "data-query": key === row, title });
     }
   });
-  on<HTMLElement, MouseEvent>(
-    keys,
-    "click",
-    (event) => {
-      const key = (event.target as Element).closest<HTMLElement>("[data-key]")?.dataset.key;
-      if (key !== undefined) spot.set({ ...spot.peek(), column: Number(key) });
-    },
-    end,
-  );
+  onChoice(keys, "key", (column) => spot.set({ ...spot.peek(), column }), end);
   return html("div.i-arcs", heading, figure, keys);
 }

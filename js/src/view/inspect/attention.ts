@@ -3,17 +3,17 @@ import { brief } from "../../format";
 import { computed, signal } from "../../state";
 import type { Child } from "../dom";
 import { arcs, MOST_KEYS } from "./arcs";
-import { copyLine } from "./copy";
+import { closeUp } from "./closeup";
 import { codedOverview } from "./detail";
 import type { Fact } from "./facts";
 import { columnLabels, LABEL_HEIGHT, rowLabels } from "./labels";
-import { channelOf, type MapsSource, partText, PLATE } from "./maps";
+import { channelOf, type MapsSource, ORIGIN, partText } from "./maps";
 import { boxOf } from "./plate";
-import { expressionOf } from "./python";
-import { askWhole, type Reading, read } from "./reading";
-import { scope, scopeTitle, settle } from "./scope";
+import type { Reading } from "./reading";
 import { rowThrough, type Slice, type Spot } from "./slice";
 import { entropy, keyLabels } from "./weights";
+
+const PLATE = 224;
 
 /** The strongest key of the last query: the first queries of a causal model have nowhere to look. */
 function lastQuery(slice: Slice): Spot {
@@ -24,41 +24,41 @@ function lastQuery(slice: Slice): Spot {
 }
 
 function weightFacts(reading: Reading, spot: Spot, labels: readonly string[]): Fact[] {
-  const named = (index: number): string =>
-    labels[index] === undefined ? String(index) : `${index} “${labels[index]}”`;
+  const named = (index: number): string => (labels[index] === undefined ? `${index}` : `${index} “${labels[index]}”`);
   const row = reading.row();
-  const bits = row ? `${reading.exact() ? "" : "≈ "}${brief(entropy(row))} bit` : "–";
   return [
     ["query", named(spot.row)],
     ["key", named(spot.column)],
-    ["entropy", bits],
+    ["entropy", row ? `${reading.exact() ? "" : "≈ "}${brief(entropy(row))} bit` : "–"],
   ];
 }
 
-export function attentionScope(source: MapsSource, end: AbortSignal): readonly Child[] {
-  const { leaf, lens, picked, stage } = source;
-  const { context, summary } = leaf;
-  const spot = signal<Spot>({ row: 0, column: 0 });
-  const part = computed(() => partText(lens.item, picked()));
-  const ask = computed(() => askWhole(leaf, lens.size, { channel: channelOf(lens, picked()) }));
-  const coded = computed(() => codedOverview(summary(), picked()));
-  const reading = read({ leaf, size: lens.size, spot, ask, coded }, end);
-  settle(spot, reading.slice, end, lastQuery);
-  const labels = computed(() => keyLabels(context, leaf.stage, lens.size));
-  const facts = computed(() => weightFacts(reading, spot(), labels()));
-  const expression = computed(() => expressionOf(leaf, stage, { item: picked(), ...spot() }));
-  const position = ({ row, column }: Spot): number[] => [row, column];
-  const names = ["query", "key"] as const;
-  const box = boxOf(lens.size, PLATE);
+export function attentionScope({ leaf, lens, picked }: MapsSource, end: AbortSignal): readonly Child[] {
+  const { size } = lens;
+  const spot = signal(ORIGIN);
+  const labels = computed(() => keyLabels(leaf.context, leaf.stage.id, size));
+  const box = boxOf(size, PLATE);
   // Names are those of the tokens when the panel is made: they come with the input, not with the frame.
   const words = labels.peek();
-  const room = words.length > 0 && box[1] / words.length >= LABEL_HEIGHT;
-  const extras = room ? { above: columnLabels(words, box[0], spot, end), left: rowLabels(words, spot, end) } : {};
-  const rowOnly = lens.size[1] <= MOST_KEYS;
-  return [
-    scopeTitle(part, reading, end),
-    scope({ leaf, reading, size: lens.size, box, spot, part, names, facts, position, extras, rowOnly }, end),
-    arcs({ reading, spot, labels, count: lens.size[1] }, end),
-    copyLine(expression, end),
-  ];
+  const named = words.length && box[1] / words.length >= LABEL_HEIGHT;
+  return closeUp(
+    {
+      leaf,
+      size,
+      box,
+      spot,
+      part: () => partText(lens.item, picked()),
+      ask: () => ({ channel: channelOf(lens, picked()) }),
+      coded: () => codedOverview(leaf.summary(), picked()),
+      facts: (reading) => weightFacts(reading, spot(), labels()),
+      cut: () => ({ item: picked(), ...spot() }),
+      find: lastQuery,
+      names: ["query", "key"],
+      above: named ? columnLabels(words, box[0], spot, end) : null,
+      left: named ? rowLabels(words, spot, end) : null,
+      below: (reading) => arcs({ reading, spot, labels, count: size[1] }, end),
+      rowOnly: size[1] <= MOST_KEYS,
+    },
+    end,
+  );
 }

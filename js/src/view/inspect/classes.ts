@@ -2,7 +2,8 @@
 import { precise } from "../../format";
 import type { Picture } from "../../protocol";
 import { type ReadonlySignal, type Signal, watch } from "../../state";
-import { html, on, setAttributes } from "../dom";
+import { html, setAttributes } from "../dom";
+import { onChoice } from "../events";
 import { remade } from "../parts";
 import type { Spot } from "./slice";
 import { plural } from "./words";
@@ -50,14 +51,6 @@ export function classList(classes: ReadonlySignal<Classes>, spot: Signal<Spot>, 
       setAttributes(button, { "data-here": Number(button.dataset.index) === column });
     classes();
   });
-  on<HTMLElement, MouseEvent>(
-    list,
-    "click",
-    (event) => {
-      const index = (event.target as Element).closest<HTMLElement>("[data-index]")?.dataset.index;
-      if (index !== undefined) spot.set({ row: 0, column: Number(index) });
-    },
-    end,
-  );
+  onChoice(list, "index", (column) => spot.set({ row: 0, column }), end);
   return list;
 }

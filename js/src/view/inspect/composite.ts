@@ -2,6 +2,7 @@
 import { watch } from "../../state";
 import { type Bitmap, putBitmap } from "../canvas";
 import { html } from "../dom";
+import { heading } from "../parts";
 import { known, type Leaf, request, within } from "./detail";
 import { boxOf } from "./plate";
 import { type Moments, momentsOf, type Slice } from "./slice";
@@ -30,12 +31,8 @@ export function composite(leaf: Leaf, size: readonly [number, number], end: Abor
   const { context } = leaf;
   const components = { ...leaf, name: `${leaf.name} pca`.trim() };
   const canvas = html("canvas", { role: "img", "aria-label": "Principal components of the channels" });
-  const heading = html(
-    "h4.i-heading",
-    html("b", "Components"),
-    html("span", "the first three, as red, green and blue"),
-  );
-  const whole = html("section.i-section i-composite", heading, canvas);
+  const title = heading("Components", html("span", "the first three, as red, green and blue"));
+  const whole = html("section.i-section i-composite", title, canvas);
   const claim = context.interest.claim(end);
   const [width, height] = boxOf(size, SIDE);
   let first: readonly Range[] | null = null;

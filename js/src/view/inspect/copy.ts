@@ -6,26 +6,30 @@ import { live, textButton } from "../parts";
 
 const DONE_MS = 1600;
 
-/** Where the clipboard is denied, or the host has none, the text is selected for the reader to copy. */
+/**
+ * False where the clipboard is denied, or closed to a page without a secure context: then what is `shown` is selected for
+ * the reader to copy.
+ */
+export async function copyText(text: string, shown: HTMLElement): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    getSelection()?.selectAllChildren(shown);
+    shown.focus();
+    return false;
+  }
+}
+
 export function copyLine(text: ReadonlySignal<string>, end: AbortSignal): HTMLElement {
   const line = html("code.i-expression", { tabindex: 0, "aria-label": "Python expression" }, live(text, end));
   const said = html("span.i-said", { role: "status" });
   let timer: ReturnType<typeof setTimeout> | undefined;
-  const say = (words: string): void => {
-    said.textContent = words;
-    clearTimeout(timer);
-    timer = setTimeout(() => said.replaceChildren(), DONE_MS);
-  };
   atEnd(end, () => clearTimeout(timer));
   const copy = async (): Promise<void> => {
-    try {
-      await navigator.clipboard.writeText(text.peek());
-      say("copied");
-    } catch {
-      // Denied, or a page without a secure context, where `clipboard` is undefined.
-      select(line);
-      say("selected: press Ctrl+C or ⌘C");
-    }
+    said.textContent = (await copyText(text.peek(), line)) ? "copied" : "selected: press Ctrl+C or ⌘C";
+    clearTimeout(timer);
+    timer = setTimeout(() => said.replaceChildren(), DONE_MS);
   };
   const button = textButton("Copy the Python expression", () => void copy(), end, "copy");
   // What was said belongs to the expression of that moment.
@@ -34,13 +38,4 @@ export function copyLine(text: ReadonlySignal<string>, end: AbortSignal): HTMLEl
     said.replaceChildren();
   });
   return html("div.i-copy", line, said, button);
-}
-
-function select(element: HTMLElement): void {
-  const range = document.createRange();
-  range.selectNodeContents(element);
-  const selection = getSelection();
-  selection?.removeAllRanges();
-  selection?.addRange(range);
-  element.focus();
 }

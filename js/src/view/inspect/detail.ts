@@ -1,6 +1,6 @@
 /** What is known of a leaf's slices, and what to ask for to know them exactly. */
 import type { Scale } from "../../colour";
-import type { Summary, TileRequest } from "../../protocol";
+import type { StageInfo, Summary, TileRequest } from "../../protocol";
 import { type ReadonlySignal, requestFor, type ViewContext } from "../../state";
 import { leafScale } from "../scale";
 import type { Lens } from "./lens";
@@ -12,7 +12,7 @@ export const WHOLE_LIMIT = 2 ** 20;
 /** One leaf of one stage, as one view inspects it. The lens stays as it is while the input changes. */
 export interface Leaf {
   readonly context: ViewContext;
-  readonly stage: string;
+  readonly stage: StageInfo;
   readonly name: string;
   readonly lens: Lens;
   /** Of the frame and sample that are shown. */
@@ -22,7 +22,7 @@ export interface Leaf {
 export type Part = Partial<Pick<TileRequest, "channel" | "slice" | "region" | "size">>;
 
 export const request = ({ context, stage, name }: Leaf, part: Part): TileRequest =>
-  requestFor(context.widget, stage, name, part);
+  requestFor(context.widget, stage.id, name, part);
 
 /** `null`, which is exact, where the slice has no more than `bound` rows and columns; else what fits into them. */
 export const within = (size: readonly [number, number], bound: number): readonly [number, number] | null =>

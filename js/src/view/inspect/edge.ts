@@ -4,13 +4,12 @@ import type { EdgeInfo, Graph, Summary } from "../../protocol";
 import { computed, signal, untracked, type ViewContext } from "../../state";
 import { select } from "../actions";
 import { type Child, html } from "../dom";
-import { best, type Slice } from "./slice";
-import { codedOverview, known, type Leaf, request, scaleOf, within } from "./detail";
-import { grid, TILE_VALUES } from "./grid";
-import { lensOf, type MapsLens } from "./lens";
+import { head, heading, remade, terms } from "../parts";
+import type { Leaf } from "./detail";
+import { lensOf } from "./lens";
 import { edgeSample, stageButton } from "./links";
+import { itemsGrid } from "./maps";
 import { noteList } from "./notes";
-import { remade, terms } from "../parts";
 import type { EdgeSubject } from "./subject";
 
 const KINDS: Readonly<Record<EdgeInfo["kind"], string>> = {
@@ -39,65 +38,46 @@ export function crossing(edge: EdgeInfo, summaries: readonly Summary[]): Summary
 
 /** The source's channels, ranked. Choosing one opens the source there. */
 function channels(context: ViewContext, { edge, source }: EdgeSubject, end: AbortSignal): HTMLElement {
-  const { widget } = context;
-  const summary = computed(() => crossing(edge, widget.overview()?.stages[source.id] ?? []));
-  const rule = computed(() => widget.options().channel_order);
-  const key = computed(() => JSON.stringify([summary()?.leaf, summary()?.shape, summary()?.axes, rule()]));
+  const { overview, options } = context.widget;
+  const summary = computed(() => crossing(edge, overview()?.stages[source.id] ?? []));
+  const rule = computed(() => options().channel_order);
+  const key = computed(() => {
+    const { leaf, shape, axes } = summary() ?? {};
+    return JSON.stringify([leaf, shape, axes, rule()]);
+  });
   const make = (scope: AbortSignal): Child[] => {
     key();
     return untracked(() => {
       const first = summary();
-      const lens = first ? lensOf(first, rule()) : null;
-      if (!first || lens?.form !== "maps" || lens.count < 2) return [];
+      const lens = first && lensOf(first, rule());
+      if (lens?.form !== "maps" || lens.count < 2) return [];
       const leaf: Leaf = {
         context,
-        stage: source.id,
-        name: first.leaf,
+        stage: source,
+        name: first!.leaf,
         lens,
-        summary: computed(() => summary() ?? first),
+        summary: computed(() => summary() ?? first!),
       };
       const pick = (item: number): void => select(context, source.id, item);
       return [
-        html("h4.i-heading", html("b", "What crosses"), html("span", `${lens.count} ${lens.item}s of ${source.label}`)),
-        channelGrid(leaf, lens, pick, scope),
+        heading("What crosses", html("span", `${lens.count} ${lens.item}s of ${source.label}`)),
+        itemsGrid({ leaf, lens, picked: signal(null), pick }, lens.size, scope),
       ];
     });
   };
   return remade(html("section.i-section i-items"), make, end);
 }
 
-function channelGrid(leaf: Leaf, lens: MapsLens, pick: (item: number) => void, end: AbortSignal): HTMLElement {
-  const ask = (item: number) => request(leaf, { channel: item, size: within(lens.size, TILE_VALUES) });
-  const slice = (item: number): Slice | null =>
-    best(known(leaf, ask(item), lens.size), codedOverview(leaf.summary(), item));
-  return grid(
-    {
-      context: leaf.context,
-      items: lens.order,
-      item: lens.item,
-      size: lens.size,
-      slice,
-      request: ask,
-      scale: (shown) => scaleOf(leaf, shown),
-      picked: signal(null),
-      pick,
-    },
-    end,
-  );
-}
-
 export function edgeView(context: ViewContext, graph: Graph, subject: EdgeSubject, end: AbortSignal): Child[] {
   const { edge, source, target } = subject;
-  const shape = edge.shape ? sampleShape(edge.shape) : "unknown";
   const notes = graph.notes.filter((note) => note.stage === edge.id);
-  const whole = edge.shape ? shapeText(edge.shape) : "";
   return [
-    html(
-      "header.i-head",
-      html("h3.i-name", `${source.label} → ${target.label}`),
+    head(
+      `${source.label} → ${target.label}`,
+      null,
       html("span.i-kind", { "data-kind": edge.kind }, edge.kind),
       html("span.i-space"),
-      html("code.i-shape", edge.shape ? shape : ""),
+      html("code.i-shape", edge.shape && sampleShape(edge.shape)),
     ),
     html(
       "div.i-route",
@@ -109,7 +89,7 @@ export function edgeView(context: ViewContext, graph: Graph, subject: EdgeSubjec
       ["kind", `${edge.kind}: ${KINDS[edge.kind]}`],
       ["evidence", `${edge.evidence}: ${EVIDENCE[edge.evidence]}`],
       ["ops", opList(edge)],
-      ["shape", whole ? html("code", whole) : "unknown"],
+      ["shape", edge.shape ? html("code", shapeText(edge.shape)) : "unknown"],
       ["dtype", html("code", edge.dtype || "unknown")],
     ]),
     noteList(notes),

@@ -1,26 +1,24 @@
 /** All items of a leaf (channels, heads, features), ranked, eight across; a row is drawn while it is near the view. */
 import { atEnd } from "../../ends";
-import { colourTable, type Scale } from "../../colour";
+import { colourTable } from "../../colour";
 import type { TileRequest } from "../../protocol";
-import { type ReadonlySignal, type Signal, signal, type ViewContext, watch } from "../../state";
+import { type ReadonlySignal, type Signal, signal, watch } from "../../state";
 import { paintPlane } from "../canvas";
-import { html, on, setAttributes } from "../dom";
+import { html, setAttributes } from "../dom";
+import { onChoice, onKeys } from "../events";
+import { type Leaf, scaleOf } from "./detail";
 import { boxOf } from "./plate";
 import type { Slice } from "./slice";
 
+/** The items of a leaf, in the order of its lens. */
 export interface GridSource {
-  readonly context: ViewContext;
-  /** In the order shown. */
-  readonly items: readonly number[];
-  /** "channel", "head", "feature". */
-  readonly item: string;
+  readonly leaf: Leaf;
   /** Rows and columns of each. */
   readonly size: readonly [number, number];
   /** The best that is known; read inside an effect. */
   slice(item: number): Slice | null;
   /** What a row in view asks for; null where the slices come in another way. */
   readonly request: ((item: number) => TileRequest) | null;
-  scale(slice: Slice): Scale;
   readonly picked: ReadonlySignal<number | null>;
   pick(item: number): void;
 }
@@ -40,16 +38,17 @@ interface Row {
 let grids = 0;
 
 export function grid(source: GridSource, end: AbortSignal): HTMLElement {
+  const { order, item: name } = source.leaf.lens;
   const prefix = `nf-i-grid-${++grids}`;
   const box = html("div.i-grid", {
     role: "listbox",
     tabindex: 0,
-    "aria-label": `${source.items.length} ${source.item}s`,
+    "aria-label": `${order.length} ${name}s`,
   });
   const rows: Row[] = [];
-  for (let i = 0; i < source.items.length; i += ACROSS) {
+  for (let i = 0; i < order.length; i += ACROSS) {
     const element = html("div.i-row", { role: "presentation" });
-    rows.push({ element, items: source.items.slice(i, i + ACROSS), near: signal(false) });
+    rows.push({ element, items: order.slice(i, i + ACROSS), near: signal(false) });
   }
   for (const row of rows) watch(end, () => (row.near() ? fill(row, source, prefix, box) : undefined));
   box.append(...rows.map((row) => row.element));
@@ -72,11 +71,11 @@ function fill(row: Row, source: GridSource, prefix: string, box: HTMLElement): (
 }
 
 function tile(item: number, source: GridSource, prefix: string, life: AbortSignal): HTMLElement {
-  const { context } = source;
+  const { leaf } = source;
   const [width, height] = boxOf(source.size, TILE, 6);
   const canvas = html("canvas", { "aria-hidden": "true" });
   const frame = html("span.i-tile", canvas);
-  const name = `${source.item} ${item}`;
+  const name = `${leaf.lens.item} ${item}`;
   const option = html(
     "div.i-cell",
     { role: "option", id: `${prefix}-${item}`, "data-item": item, title: name, "aria-label": name },
@@ -88,9 +87,9 @@ function tile(item: number, source: GridSource, prefix: string, life: AbortSigna
     const slice = source.slice(item);
     frame.toggleAttribute("data-waiting", !slice);
     if (!slice) return canvas.removeAttribute("data-exact");
-    const { theme, ratio } = context.view;
+    const { theme, ratio } = leaf.context.view;
     const table = colourTable(theme());
-    paintPlane(canvas, slice, { scale: source.scale(slice), table, width, height, ratio: ratio() });
+    paintPlane(canvas, slice, { scale: scaleOf(leaf, slice), table, width, height, ratio: ratio() });
   });
   return option;
 }
@@ -110,7 +109,7 @@ function observe(box: HTMLElement, rows: readonly Row[], end: AbortSignal): void
   atEnd(end, () => observer.disconnect());
 }
 
-function claim({ context, request }: GridSource, rows: readonly Row[], end: AbortSignal): void {
+function claim({ leaf: { context }, request }: GridSource, rows: readonly Row[], end: AbortSignal): void {
   if (!request) return;
   const held = context.interest.claim(end);
   watch(end, () => held.want(rows.filter((row) => row.near()).flatMap((row) => row.items.map(request))));
@@ -129,36 +128,23 @@ export function nextPlace(at: number, key: string, count: number): number | null
 }
 
 function steer(box: HTMLElement, source: GridSource, rows: readonly Row[], prefix: string, end: AbortSignal): void {
-  const { items, picked, pick } = source;
+  const { leaf, picked, pick } = source;
+  const { order } = leaf.lens;
   const go = (item: number): void => {
-    const row = rows[Math.floor(items.indexOf(item) / ACROSS)];
+    const row = rows[Math.floor(order.indexOf(item) / ACROSS)];
     if (!row) return;
     row.near.set(true);
     pick(item);
     reveal(box, row.element);
     box.setAttribute("aria-activedescendant", `${prefix}-${item}`);
   };
-  on<HTMLElement, MouseEvent>(
+  onChoice(box, "item", go, end);
+  onKeys(
     box,
-    "click",
-    (event) => {
-      const item = (event.target as Element).closest<HTMLElement>(".nf-i-cell")?.dataset.item;
-      if (item !== undefined) go(Number(item));
-    },
-    end,
-  );
-  on<HTMLElement, KeyboardEvent>(
-    box,
-    "keydown",
-    (event) => {
-      if (event.ctrlKey || event.metaKey || event.altKey) return;
-      const at = picked.peek() === null ? -1 : items.indexOf(picked.peek()!);
-      const next = nextPlace(Math.max(0, at), event.key, items.length);
-      if (next === null) return;
-      // The graph moves its selection with the same keys.
-      event.preventDefault();
-      event.stopPropagation();
-      go(items[next]!);
+    ({ key }) => {
+      const next = nextPlace(Math.max(0, order.indexOf(picked.peek() ?? -1)), key, order.length);
+      if (next !== null) go(order[next]!);
+      return next !== null;
     },
     end,
   );

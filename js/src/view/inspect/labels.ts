@@ -1,6 +1,7 @@
 /** Names of rows and columns along the sides of a plate. */
 import { type ReadonlySignal, type Signal, watch } from "../../state";
-import { html, on, setAttributes, svg } from "../dom";
+import { html, setAttributes, svg } from "../dom";
+import { onChoice } from "../events";
 import type { Spot } from "./slice";
 
 /** CSS px of a row that has room for its name. */
@@ -16,15 +17,7 @@ export function rowLabels(labels: readonly string[], spot: Signal<Spot>, end: Ab
   watch(end, () => {
     for (const [row, button] of buttons.entries()) setAttributes(button, { "data-here": spot().row === row });
   });
-  on<HTMLElement, MouseEvent>(
-    list,
-    "click",
-    (event) => {
-      const row = (event.target as Element).closest<HTMLElement>("[data-row]")?.dataset.row;
-      if (row !== undefined) spot.set({ ...spot.peek(), row: Number(row) });
-    },
-    end,
-  );
+  onChoice(list, "row", (row) => spot.set({ ...spot.peek(), row }), end);
   return list;
 }
 

@@ -4,7 +4,7 @@ import type { EdgeInfo, StageInfo } from "../../protocol";
 import type { ViewContext } from "../../state";
 import { select } from "../actions";
 import { html, svg } from "../dom";
-import { textButton } from "../parts";
+import { muted, textButton } from "../parts";
 import type { StageSubject } from "./subject";
 
 /** A piece of the edge as it is drawn in the graph: kind by colour and dash, guesses faint. */
@@ -50,7 +50,7 @@ export function edgeLinks(
   const side = (name: string, edges: readonly EdgeInfo[], far: "source" | "target", none: string): HTMLElement =>
     html(
       "div.i-side",
-      html("span.i-muted", name),
+      muted(name),
       ...edges.map((edge) => edgeButton(context, edge, labelOf(stages, edge[far]), end)),
       edges.length ? null : html("span.i-none", none),
     );

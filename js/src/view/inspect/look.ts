@@ -1,6 +1,6 @@
 /** What of a leaf can be looked at closely, by the form of its lens. */
 import { colourTable } from "../../colour";
-import type { Picture, StageInfo } from "../../protocol";
+import type { Picture } from "../../protocol";
 import { computed, type ReadonlySignal, type Signal, signal } from "../../state";
 import { type Child, html, svg } from "../dom";
 import { createImagePool } from "../draw/images";
@@ -10,13 +10,13 @@ import { type Classes, className, classesText, classList } from "./classes";
 import { composite } from "./composite";
 import type { Leaf } from "./detail";
 import type { Lens, MapsLens, TokensLens, VectorLens, VolumeLens } from "./lens";
-import { mapsGrid, mapsScope } from "./maps";
-import { type Choice, chooser, live, remade } from "../parts";
+import { itemsGrid, mapsScope, ORIGIN, type Picking } from "./maps";
+import { type Choice, chooser, heading, live, remade } from "../parts";
 import type { Spot } from "./slice";
 import { healthLine } from "./statistics";
 import { featureButtons, featureScope, matrixScope, tokensGrid } from "./tokens";
 import { vectorScope } from "./vector";
-import { type CutPlace, cutChooser, firstCut, volumeGrid, volumeScope } from "./volume";
+import { cutChooser, firstCut, volumeGrid, volumeScope } from "./volume";
 import { grouped, plural } from "./words";
 
 /** As many channels as a picture has colours are better seen one by one. */
@@ -32,7 +32,6 @@ const titled = (word: string): string => `${word.charAt(0).toUpperCase()}${word.
 function itemsHeading({ context, lens, summary }: Leaf, end: AbortSignal): HTMLElement {
   const { options } = context.widget;
   const measure = summary.peek().ranking?.measure ?? "";
-  const rule = computed(() => options().channel_order);
   const choices: Choice<"structure" | "index">[] = [
     { value: "structure", text: measure },
     { value: "index", text: "index" },
@@ -40,25 +39,22 @@ function itemsHeading({ context, lens, summary }: Leaf, end: AbortSignal): HTMLE
   const choose = (channel_order: "structure" | "index"): void =>
     context.widget.write("options", { ...options.peek(), channel_order });
   const ranked = measure !== "" && lens.count > 1;
-  return html(
-    "h4.i-heading",
-    html("b", titled(lens.item)),
+  return heading(
+    titled(lens.item),
     html("span", ranked ? `${grouped(lens.count)}, ranked by` : grouped(lens.count)),
-    ranked && chooser(`Order of the ${lens.item}s`, choices, rule, choose, end),
+    ranked && chooser(`Order of the ${lens.item}s`, choices, () => options().channel_order, choose, end),
     html("span.i-space"),
     remade(html("span"), () => [healthLine(summary())], end),
   );
 }
 
-interface Picked {
-  readonly picked: ReadonlySignal<number>;
-  pick(item: number): void;
-}
-
-/** The view's channel where the reader has picked one that exists here, else `first`. */
-function pickedIn({ context, stage, lens }: Leaf, first: number): Picked {
-  const { channel } = context.view;
+/** The item of the view's channel where the reader has picked one that exists here, else `first`. */
+function picking<L extends Lens>(leaf: Leaf, lens: L, first = lens.order[0] ?? 0): Picking<L> {
+  const { channel } = leaf.context.view;
+  const stage = leaf.stage.id;
   return {
+    leaf,
+    lens,
     picked: computed(() => {
       const { stage: of, item } = channel() ?? { stage: "", item: -1 };
       return of === stage && item >= 0 && item < lens.count ? item : first;
@@ -67,27 +63,28 @@ function pickedIn({ context, stage, lens }: Leaf, first: number): Picked {
   };
 }
 
-function lookAtMaps(leaf: Leaf, lens: MapsLens, stage: StageInfo, end: AbortSignal): Child[] {
-  const source = { leaf, lens, stage, ...pickedIn(leaf, lens.order[0] ?? 0) };
+function lookAtMaps(leaf: Leaf, lens: MapsLens, end: AbortSignal): Child[] {
+  const source = picking(leaf, lens);
   const one = section("scope-of", ...(lens.attention ? attentionScope : mapsScope)(source, end));
   // The only map is the one that is large.
   if (lens.count <= 1) return [one];
-  const items = section("items", itemsHeading(leaf, end), mapsGrid(source, end));
-  return lens.attention || lens.count < COMPONENTS_FROM ? [items, one] : [items, one, composite(leaf, lens.size, end)];
+  const items = section("items", itemsHeading(leaf, end), itemsGrid(source, lens.size, end));
+  return [items, one, !lens.attention && lens.count >= COMPONENTS_FROM && composite(leaf, lens.size, end)];
 }
 
-function lookAtVolume(leaf: Leaf, lens: VolumeLens, stage: StageInfo, end: AbortSignal): Child[] {
+function lookAtVolume(leaf: Leaf, lens: VolumeLens, end: AbortSignal): Child[] {
   const { picture } = leaf.summary.peek();
   const first = picture.kind === "volume" ? picture.channel : 0;
-  const cut: Signal<CutPlace> = signal(firstCut(leaf, lens));
-  const source = { leaf, lens, stage, cut, ...pickedIn(leaf, first) };
-  const one = section("scope-of", cutChooser(source, end), volumeScope(source, end));
-  return lens.count > 1 ? [section("items", itemsHeading(leaf, end), volumeGrid(source, end)), one] : [one];
+  const source = { ...picking(leaf, lens, first), cut: signal(firstCut(leaf, lens)) };
+  return [
+    lens.count > 1 && section("items", itemsHeading(leaf, end), volumeGrid(source, end)),
+    section("scope-of", cutChooser(source, end), volumeScope(source, end)),
+  ];
 }
 
-function lookAtTokens(leaf: Leaf, lens: TokensLens, stage: StageInfo, end: AbortSignal): Child[] {
-  const source = { leaf, lens, stage, ...pickedIn(leaf, lens.order[0] ?? 0) };
-  const spot = signal<Spot>({ row: 0, column: 0 });
+function lookAtTokens(leaf: Leaf, lens: TokensLens, end: AbortSignal): Child[] {
+  const source = picking(leaf, lens);
+  const spot = signal(ORIGIN);
   if (!lens.grid)
     return [
       section("items", itemsHeading(leaf, end), featureButtons(source, spot, end)),
@@ -98,29 +95,25 @@ function lookAtTokens(leaf: Leaf, lens: TokensLens, stage: StageInfo, end: Abort
     { value: "map", text: `one ${lens.item} over the patches` },
     { value: "matrix", text: `${lens.rowName}s × ${lens.item}s` },
   ];
-  const choose = (value: "map" | "matrix"): void => mode.set(value);
-  const body = remade(
-    html("div"),
-    (scoped) => (mode() === "map" ? featureScope(source, scoped) : matrixScope(source, spot, scoped)),
-    end,
-  );
-  const show = html("div.i-cut", chooser("What is shown large", choices, mode, choose, end));
+  const make = (scope: AbortSignal) =>
+    mode() === "map" ? featureScope(source, scope) : matrixScope(source, spot, scope);
+  const show = html("div.i-cut", chooser("What is shown large", choices, mode, mode.set, end));
   return [
     section("items", itemsHeading(leaf, end), tokensGrid(source, end)),
-    section("scope-of", show, body),
+    section("scope-of", show, remade(html("div"), make, end)),
     composite(leaf, lens.grid, end),
   ];
 }
 
-function lookAtVector(leaf: Leaf, lens: VectorLens, stage: StageInfo, end: AbortSignal): Child[] {
-  const spot = signal<Spot>({ row: 0, column: 0 });
+function lookAtVector(leaf: Leaf, lens: VectorLens, end: AbortSignal): Child[] {
+  const spot = signal(ORIGIN);
   const classes = classesOf(leaf);
   const words = wordsOf(leaf);
   const name = (index: number): string => (classes ? className(classes(), index) : (words[index] ?? ""));
   const best = classes?.peek().entries[0]?.index;
-  const first = best === undefined ? {} : { first: () => ({ row: 0, column: best }) };
-  const values = section("scope-of", ...vectorScope({ leaf, lens, stage, spot, name, ...first }, end));
-  return classes ? [classesSection(classes, spot, end), values] : [values];
+  const find = best === undefined ? undefined : () => ({ row: 0, column: best });
+  const values = section("scope-of", ...vectorScope({ leaf, lens, spot, name, find }, end));
+  return [classes && classesSection(classes, spot, end), values];
 }
 
 /** The tokens whose numbers the vector holds. */
@@ -141,19 +134,25 @@ function classesOf({ summary }: Leaf): ReadonlySignal<Classes> | null {
   });
 }
 
-function classesSection(classes: ReadonlySignal<Classes>, spot: Signal<Spot>, end: AbortSignal): HTMLElement {
-  const text = computed(() => classesText(classes()));
-  const heading = html("h4.i-heading", html("b", "Classes"), html("span", live(text, end)));
-  return section("items", heading, classList(classes, spot, end));
-}
+const classesSection = (classes: ReadonlySignal<Classes>, spot: Signal<Spot>, end: AbortSignal): HTMLElement =>
+  section(
+    "items",
+    heading(
+      "Classes",
+      html(
+        "span",
+        live(() => classesText(classes()), end),
+      ),
+    ),
+    classList(classes, spot, end),
+  );
 
 function lookAtRest({ summary }: Leaf, end: AbortSignal): Child[] {
   const make = (): Child[] => {
     const { picture } = summary();
     if (picture.kind === "scalar") return [html("output.i-value", picture.text)];
     if (picture.kind === "nothing") return [html("p.i-hatch", picture.reason)];
-    if (picture.kind === "classes") return [classesSection(signal(picture), signal({ row: 0, column: 0 }), end)];
-    return [];
+    return [picture.kind === "classes" && classesSection(signal(picture), signal(ORIGIN), end)];
   };
   return [remade(section("scope-of"), make, end)];
 }
@@ -176,10 +175,12 @@ function overlaySection({ context, summary }: Leaf, end: AbortSignal): HTMLEleme
       table: colourTable(view.theme()),
       photoOf: (path) => photoAtPath(widget.graph(), widget.overview(), path),
     });
-    const text =
-      picture.kind === "mask" ? maskText(picture) : `${plural(picture.count, "box", "boxes")}, the best shown`;
-    const head = html("h4.i-heading", html("b", picture.kind === "mask" ? "Mask" : "Boxes"), html("span", text));
-    return [head, svg("svg.i-overlay", { ...box, viewBox: `0 0 ${box.width} ${box.height}` }, drawn.element)];
+    const [title, text] =
+      picture.kind === "mask"
+        ? ["Mask", maskText(picture)]
+        : ["Boxes", `${plural(picture.count, "box", "boxes")}, the best shown`];
+    const figure = svg("svg.i-overlay", { ...box, viewBox: `0 0 ${box.width} ${box.height}` }, drawn.element);
+    return [heading(title, html("span", text)), figure];
   };
   return remade(section("items"), make, end);
 }
@@ -188,23 +189,22 @@ function overlaySection({ context, summary }: Leaf, end: AbortSignal): HTMLEleme
 const maskText = ({ how, depth }: Extract<Picture, { kind: "mask" }>): string =>
   depth === null ? how : `${how}, depth ${depth}`;
 
-export function look(leaf: Leaf, stage: StageInfo, end: AbortSignal): Child[] {
+export function look(leaf: Leaf, end: AbortSignal): Child[] {
   const { kind } = leaf.summary.peek().picture;
-  const values = lookAtValues(leaf, stage, end);
-  return kind === "mask" || kind === "boxes" ? [overlaySection(leaf, end), ...values] : values;
+  return [(kind === "mask" || kind === "boxes") && overlaySection(leaf, end), ...lookAtValues(leaf, end)];
 }
 
-function lookAtValues(leaf: Leaf, stage: StageInfo, end: AbortSignal): Child[] {
-  const { lens }: { readonly lens: Lens } = leaf;
+function lookAtValues(leaf: Leaf, end: AbortSignal): Child[] {
+  const { lens } = leaf;
   switch (lens.form) {
     case "maps":
-      return lookAtMaps(leaf, lens, stage, end);
+      return lookAtMaps(leaf, lens, end);
     case "volume":
-      return lookAtVolume(leaf, lens, stage, end);
+      return lookAtVolume(leaf, lens, end);
     case "tokens":
-      return lookAtTokens(leaf, lens, stage, end);
+      return lookAtTokens(leaf, lens, end);
     case "vector":
-      return lookAtVector(leaf, lens, stage, end);
+      return lookAtVector(leaf, lens, end);
     case "none":
       return lookAtRest(leaf, end);
     default:

@@ -5,6 +5,7 @@ import type { Graph, Overview, Picture } from "../../protocol";
 import { computed, type ReadonlySignal, type ViewContext, watch } from "../../state";
 import { photoBitmap, putBitmap } from "../canvas";
 import { html, svg } from "../dom";
+import { muted } from "../parts";
 import { boxOf } from "./plate";
 
 type Photo = Extract<Picture, { kind: "photo" }>;
@@ -52,7 +53,7 @@ export function atInput(
   const marks = svg("svg", { "aria-hidden": "true" });
   const figure = html("div.i-photo", canvas, marks);
   const meaning = "the same relative place: what the value depends on is wider";
-  const all = html("div.i-input", { title: meaning }, html("span.i-muted", "at input"), figure);
+  const all = html("div.i-input", { title: meaning }, muted("at input"), figure);
   watch(end, () => {
     const shown = photo();
     all.hidden = !shown;

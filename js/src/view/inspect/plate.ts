@@ -2,7 +2,8 @@
 import { colourTable, type Scale } from "../../colour";
 import { type ReadonlySignal, type Signal, type ViewContext, watch } from "../../state";
 import { paintPlane } from "../canvas";
-import { html, on, setAttributes, svg } from "../dom";
+import { html, setAttributes, svg } from "../dom";
+import { on, onKeys, pointerOn } from "../events";
 import { clampSpot, type Slice, type Spot } from "./slice";
 
 export interface PlateSource {
@@ -15,11 +16,11 @@ export interface PlateSource {
   readonly scale: ReadonlySignal<Scale>;
   readonly spot: Signal<Spot>;
   /** Accessible name. */
-  readonly label: ReadonlySignal<string>;
+  label(): string;
   /** The spot under the pointer; null when it has left. */
   readonly hover: (spot: Spot | null) => void;
   /** A frame around a row of cells instead of a cross: the weights of one query. */
-  readonly rowFrame?: boolean;
+  readonly rowOnly: boolean;
 }
 
 /** Width and height of a slice on screen: `most` along its longer side, no side under `least`. */
@@ -58,7 +59,7 @@ const line = (d: string): SVGElement[] => [svg("path.i-cross-paper", { d }), svg
 /** A cell smaller than this is framed as if it were as large, or the frame would hide it. */
 const LEAST_CELL = 4;
 
-function crosshair({ size, box, spot, rowFrame }: PlateSource): SVGElement[] {
+function crosshair({ size, box, spot, rowOnly }: PlateSource): SVGElement[] {
   const [rows, columns] = size;
   const [width, height] = box;
   const { row, column } = spot();
@@ -67,7 +68,7 @@ function crosshair({ size, box, spot, rowFrame }: PlateSource): SVGElement[] {
   const y = ((row + 0.5) * height) / rows;
   const [left, top] = [x - cell.width / 2 - 1, y - cell.height / 2 - 1];
   const frame = `M${left} ${top}h${cell.width + 2}v${cell.height + 2}h${-cell.width - 2}z`;
-  if (rowFrame) {
+  if (rowOnly) {
     const whole = `M0.5 ${top + 0.5}H${width - 0.5}v${cell.height + 1}H0.5z`;
     return [svg("path.i-row-frame", { d: whole }), ...line(frame)];
   }
@@ -97,48 +98,30 @@ export function moved(spot: Spot, key: string, far: boolean, size: readonly [num
   return clampSpot({ row: spot.row + step[0] * by(rows), column: spot.column + step[1] * by(columns) }, size);
 }
 
-function listen(figure: HTMLElement, source: PlateSource, end: AbortSignal): void {
-  const { size, spot, hover } = source;
+function listen(figure: HTMLElement, { size, spot, hover }: PlateSource, end: AbortSignal): void {
   const under = (event: PointerEvent): Spot => {
-    const { left, top, width, height } = figure.getBoundingClientRect();
-    const row = ((event.clientY - top) / (height || 1)) * size[0];
-    return clampSpot({ row, column: ((event.clientX - left) / (width || 1)) * size[1] }, size);
+    const { x, y, width, height } = pointerOn(figure, event);
+    return clampSpot({ row: (y / height) * size[0], column: (x / width) * size[1] }, size);
   };
-  on<HTMLElement, PointerEvent>(
-    figure,
-    "pointerdown",
-    (event) => {
-      if (event.button !== 0) return;
-      figure.setPointerCapture?.(event.pointerId);
-      spot.set(under(event));
-    },
-    end,
-  );
-  on<HTMLElement, PointerEvent>(
-    figure,
-    "pointermove",
-    (event) => {
-      const here = under(event);
-      if (event.buttons & 1) spot.set(here);
-      hover(here);
-    },
-    end,
-  );
-  on(figure, "pointerleave", () => hover(null), end);
-  on<HTMLElement, KeyboardEvent>(
-    figure,
-    "keydown",
-    (event) => {
-      if (event.ctrlKey || event.metaKey || event.altKey) return;
-      const next = moved(spot.peek(), event.key, event.shiftKey, size);
-      if (!next) return;
-      // The graph moves its selection with the same keys.
-      event.preventDefault();
-      event.stopPropagation();
-      spot.set(next);
-      hover(next);
-    },
-    end,
-  );
-  on(figure, "blur", () => hover(null), end);
+  const press = (event: PointerEvent): void => {
+    if (event.button !== 0) return;
+    figure.setPointerCapture?.(event.pointerId);
+    spot.set(under(event));
+  };
+  const move = (event: PointerEvent): void => {
+    const here = under(event);
+    if (event.buttons & 1) spot.set(here);
+    hover(here);
+  };
+  const step = ({ key, shiftKey }: KeyboardEvent): boolean => {
+    const next = moved(spot.peek(), key, shiftKey, size);
+    if (!next) return false;
+    spot.set(next);
+    hover(next);
+    return true;
+  };
+  on(figure, "pointerdown", press, end);
+  on(figure, "pointermove", move, end);
+  for (const type of ["pointerleave", "blur"]) on(figure, type, () => hover(null), end);
+  onKeys(figure, step, end);
 }

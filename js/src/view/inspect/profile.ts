@@ -15,7 +15,7 @@ export interface ProfileSource {
   /** Full deflection. */
   readonly limit: ReadonlySignal<number>;
   /** Index of the crosshair among `count` places. */
-  readonly at: ReadonlySignal<number>;
+  at(): number;
   readonly count: number;
   readonly label: string;
 }

@@ -1,5 +1,5 @@
 /** The Python expression that gives what the inspector shows. */
-import type { LeafInfo, Shape, StageInfo } from "../../protocol";
+import type { LeafInfo, Shape } from "../../protocol";
 import type { Leaf } from "./detail";
 import type { Lens } from "./lens";
 import { pythonIndex, pythonString } from "./words";
@@ -21,11 +21,11 @@ export function activation(stage: string, leaf: string, leaves: readonly LeafInf
 }
 
 /** What gives the values that are shown: those of this frame, less those of the reference. */
-export function expressionOf(leaf: Leaf, stage: StageInfo, cut: Omit<Cut, "sample">): string {
+export function expressionOf(leaf: Leaf, cut: Omit<Cut, "sample">): string {
   const { frame = 0, sample = 0 } = leaf.context.widget.overview() ?? {};
   const { reference, shape } = leaf.summary();
   const index = indexText(leaf.lens, shape, { ...cut, sample });
-  const at = (one: number): string => activation(stage.id, leaf.name, stage.leaves, one) + index;
+  const at = (one: number): string => activation(leaf.stage.id, leaf.name, leaf.stage.leaves, one) + index;
   return reference === null ? at(frame) : `${at(frame)} - ${at(reference)}`;
 }
 

@@ -1,9 +1,10 @@
 /** What the crosshair reads: the value there, its row and its column, exact as soon as they can be. */
 import type { Values } from "../../colour";
 import type { TileRequest } from "../../protocol";
-import { computed, pairOf, type Probe, type ReadonlySignal, watch } from "../../state";
-import { closely, failure, known, type Leaf, type Part, request } from "./detail";
-import { best, columnThrough, momentsOf, rowThrough, type Slice, type Spot, valueAt } from "./slice";
+import { computed, pairOf, type Probe, type ReadonlySignal, type Signal, watch } from "../../state";
+import type { Look } from "./closeup";
+import { closely, failure, known, type Leaf, request } from "./detail";
+import { best, columnThrough, momentsOf, peakOf, rowThrough, type Slice, type Spot, valueAt } from "./slice";
 
 export interface Reading {
   readonly slice: ReadonlySignal<Slice | null>;
@@ -20,35 +21,38 @@ export interface Reading {
   readonly failure: ReadonlySignal<string>;
 }
 
-/** What is asked for, and the rows and columns of what it asks for. */
-export interface Ask {
-  readonly request: TileRequest;
-  readonly size: readonly [number, number];
+/**
+ * Puts the crosshair where `find` says, from what is known, until the reader moves it. It then stays in its place while
+ * channels and frames change, so that they can be compared there.
+ */
+function settle(
+  spot: Signal<Spot>,
+  slice: ReadonlySignal<Slice | null>,
+  end: AbortSignal,
+  find: (slice: Slice) => Spot,
+): void {
+  let settled = false;
+  let ours = spot.peek();
+  watch(end, () => {
+    if (spot() !== ours) settled = true;
+  });
+  watch(end, () => {
+    const shown = slice();
+    if (settled || !shown) return;
+    settled = shown.exact;
+    ours = find(shown);
+    spot.set(ours);
+  });
 }
-
-export interface Looked {
-  readonly leaf: Leaf;
-  /** Rows and columns of the slice that is looked at. */
-  readonly size: readonly [number, number];
-  readonly spot: ReadonlySignal<Spot>;
-  readonly ask: ReadonlySignal<Ask>;
-  /** What the overview knows of the slice. */
-  readonly coded: ReadonlySignal<Slice | null>;
-  /** Makes the slice that is looked at from what was asked for, where they differ. */
-  readonly derive?: (asked: Slice) => Slice;
-}
-
-/** The whole slice; pooled, where it is too large to travel. */
-export const askWhole = (leaf: Leaf, size: readonly [number, number], part: Part): Ask => ({
-  request: closely(leaf, size, part),
-  size,
-});
 
 /** The exact row and column through a spot, where the slice itself was asked for pooled. */
-function crossRequests(leaf: Leaf, { request: whole, size }: Ask, { row, column }: Spot): TileRequest[] {
-  if (!whole.size) return [];
-  const [rows, columns] = size;
-  const { channel, slice } = whole;
+function crossRequests(
+  leaf: Leaf,
+  { size, channel, slice }: TileRequest,
+  [rows, columns]: readonly [number, number],
+  { row, column }: Spot,
+): TileRequest[] {
+  if (!size) return [];
   return [
     request(leaf, { channel, slice, region: [row, 0, row + 1, columns] }),
     request(leaf, { channel, slice, region: [0, column, rows, column + 1] }),
@@ -63,21 +67,24 @@ export function minusAt({ summary }: Leaf, { pair }: Reading, spot: Spot): Probe
   return { frame, values: exact.length === 2 ? exact : [] };
 }
 
-/** Claims what it needs until `end`. */
-export function read(looked: Looked, end: AbortSignal): Reading {
-  const { leaf, ask, spot, derive } = looked;
-  const { interest } = leaf.context;
-  const cross = computed(() => crossRequests(leaf, ask(), spot()));
+/** What the crosshair of a close-up reads; it starts where `look.find` says. Claims what it needs until `end`. */
+export function read(look: Look, end: AbortSignal): Reading {
+  const { leaf, spot, derived = null, find = peakOf } = look;
+  const { size } = derived ?? look;
+  const { interest, widget } = leaf.context;
+  const whole = computed(() => closely(leaf, size, look.ask()));
+  const cross = computed(() => crossRequests(leaf, whole(), size, spot()));
   const claim = interest.claim(end);
   // The row and the column hold the value under the crosshair, so they go first.
-  const parts = computed(() => pairOf(leaf.context.widget, ask().request));
-  watch(end, () => claim.want([...cross(), ask().request, ...parts()]));
+  const parts = computed(() => pairOf(widget, whole()));
+  watch(end, () => claim.want([...cross(), whole(), ...parts()]));
   const sliceOf = (request: TileRequest): Slice | null => {
-    const asked = known(leaf, request, ask().size);
-    return asked && derive ? derive(asked) : asked;
+    const asked = known(leaf, request, size);
+    return asked && derived ? derived.derive(asked) : asked;
   };
-
-  const slice = computed(() => best(sliceOf(ask().request), looked.coded()));
+  const coded = computed(() => look.coded());
+  const slice = computed(() => best(sliceOf(whole()), coded()));
+  settle(spot, slice, end, find);
   const ofSlice = <T>(take: (slice: Slice) => T): T | null => {
     const now = slice();
     return now && take(now);
@@ -104,6 +111,6 @@ export function read(looked: Looked, end: AbortSignal): Reading {
       return Math.max(Math.abs(min), Math.abs(max)) || 1;
     }),
     pair: computed(() => parts().map(sliceOf)),
-    failure: computed(() => failure(leaf, ask().request)),
+    failure: computed(() => failure(leaf, whole())),
   };
 }

@@ -10,13 +10,14 @@ import {
   untracked,
   type ViewContext,
 } from "../../state";
-import { type Child, html, on, svg } from "../dom";
+import { type Child, html, svg } from "../dom";
+import { on } from "../events";
 import { sparkFrame, sparkline } from "../draw/spark";
 import { type Lens, lensOf } from "./lens";
 import { edgeLinks } from "./links";
 import { look } from "./look";
 import { failureBox, noteList } from "./notes";
-import { chooser, live, remade } from "../parts";
+import { chooser, head, live, muted, remade } from "../parts";
 import { histogramFigure, notFiniteAlarm, statisticsTable } from "./statistics";
 import type { StageSubject } from "./subject";
 
@@ -33,33 +34,16 @@ function typeText({ type_name, detail, parameters }: StageInfo): string {
   return [`${type_name}${detail ? ` ${detail}` : ""}`, size].filter(Boolean).join(" · ");
 }
 
-function header(stage: StageInfo, shape: ReadonlySignal<string>, end: AbortSignal): HTMLElement {
-  const path = stage.path !== stage.label ? stage.path : null;
-  return html(
-    "header.i-head",
-    html("h3.i-name", { title: path }, stage.label),
-    html("span.i-type", typeText(stage)),
-    html("span.i-space"),
-    html("code.i-shape", live(shape, end)),
-  );
-}
-
 /** Statistics beside the histogram, the alarm, and how the axes were read. */
 function numbers(summary: Summary | null): Child[] {
   if (!summary) return [];
   const { statistics, histogram, axes, axes_reason } = summary;
+  const drawn = statistics && histogram?.counts.byteLength ? histogramFigure(histogram, statistics) : null;
+  const reason = axes_reason && ` · ${axes_reason}`;
   return [
-    statistics ? notFiniteAlarm(statistics) : null,
-    statistics
-      ? html(
-          "div.i-numbers",
-          statisticsTable(statistics),
-          !histogram?.counts.byteLength ? null : histogramFigure(histogram, statistics),
-        )
-      : null,
-    axes.length
-      ? html("p.i-why", html("span.i-code", axes.join(" × ")), axes_reason ? ` · ${axes_reason}` : null)
-      : null,
+    statistics && notFiniteAlarm(statistics),
+    statistics && html("div.i-numbers", statisticsTable(statistics), drawn),
+    axes.length ? html("p.i-why", html("span.i-code", axes.join(" × ")), reason) : null,
   ];
 }
 
@@ -89,11 +73,10 @@ function leafChooser({ stage, leaf }: Shown, end: AbortSignal): HTMLElement | nu
     value,
     text: `${path || "output"} · ${shapeText(shape)} · ${dtype}`,
   }));
-  const choose = (value: number): void => leaf.set(value);
   return html(
     "div.i-leaf",
-    html("span.i-muted", `one of ${stage.leaves.length} tensors`),
-    chooser("Tensor of the stage", choices, leaf, choose, end),
+    muted(`one of ${stage.leaves.length} tensors`),
+    chooser("Tensor of the stage", choices, leaf, leaf.set, end),
   );
 }
 
@@ -111,10 +94,7 @@ function closer(context: ViewContext, { stage, leaf, summary }: Shown, end: Abor
       return [
         html(
           "p.i-hatch",
-          live(
-            computed(() => absence(context, stage)),
-            scope,
-          ),
+          live(() => absence(context, stage), scope),
         ),
       ];
     return untracked(() => {
@@ -125,7 +105,7 @@ function closer(context: ViewContext, { stage, leaf, summary }: Shown, end: Abor
         return before;
       });
       const lens = lensOf(before, options().channel_order);
-      return look({ context, stage: stage.id, name: before.leaf, lens, summary: held }, stage, scope);
+      return look({ context, stage, name: before.leaf, lens, summary: held }, scope);
     });
   };
   return remade(html("div.i-look"), make, end);
@@ -137,7 +117,7 @@ function course({ widget }: ViewContext, { id }: StageInfo, end: AbortSignal): H
   const draw = (): Child[] => {
     const spark = sparkline(widget, id, { x: 4, y: 6, width: width - 8, height: height - 12 });
     if (!spark) return [];
-    return [html("span.i-muted", "mean in the frames seen"), svg("svg", { width, height }, spark)];
+    return [muted("mean in the frames seen"), svg("svg", { width, height }, spark)];
   };
   const element = remade(html("div.i-course"), draw, end);
   const go = (event: MouseEvent): void => {
@@ -158,15 +138,21 @@ export function stageView(context: ViewContext, graph: Graph, subject: StageSubj
     return all.find((one) => one.leaf === path) ?? all[leaf()] ?? null;
   });
   const shown: Shown = { stage, leaf, summary };
-  const shape = computed(() => {
+  const shape = (): string => {
     const info = stage.leaves[leaf()] ?? summary();
     return info ? leafShape({ path: "", ...info }, summary()) : "";
-  });
+  };
   const failed = stage.status === "raised" && graph.failure ? failureBox(graph.failure) : null;
   const figures = remade(html("div"), () => numbers(summary()), end);
   const links = edgeLinks(context, subject, graph.stages, end);
   return [
-    header(stage, shape, end),
+    head(
+      stage.label,
+      stage.path === stage.label ? null : stage.path,
+      html("span.i-type", typeText(stage)),
+      html("span.i-space"),
+      html("code.i-shape", live(shape, end)),
+    ),
     html(
       "div.i-facts-of",
       leafChooser(shown, end),

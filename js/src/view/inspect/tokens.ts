@@ -1,105 +1,66 @@
 /** Tokens: their features over the patch grid where there is one, and the whole matrix of tokens × features. */
-import type { StageInfo } from "../../protocol";
-import { computed, type ReadonlySignal, type Signal, signal, watch } from "../../state";
-import { type Child, html, on, setAttributes } from "../dom";
-import { copyLine } from "./copy";
-import { closely, codedFeature, codedOverview, known, type Leaf, scaleOf, WHOLE_LIMIT } from "./detail";
-import type { Fact } from "./facts";
+import { computed, type Signal, signal, watch } from "../../state";
+import { type Child, html, setAttributes } from "../dom";
+import { onChoice } from "../events";
+import { closeUp } from "./closeup";
+import { closely, codedFeature, codedOverview, known, WHOLE_LIMIT } from "./detail";
 import { grid } from "./grid";
 import { LABEL_WIDTH, rowLabels } from "./labels";
 import type { TokensLens } from "./lens";
-import { PLATE, zText } from "./maps";
+import { cellAt, ORIGIN, type Picking, zFact } from "./maps";
 import { atInput } from "./place";
-import { boxOf } from "./plate";
-import { expressionOf } from "./python";
-import { type Ask, askWhole, read } from "./reading";
-import { scope, scopeTitle, settle } from "./scope";
 import { overGrid, type Slice, type Spot } from "./slice";
 
-export interface TokensSource {
-  readonly leaf: Leaf;
-  readonly lens: TokensLens;
-  readonly stage: StageInfo;
-  readonly picked: ReadonlySignal<number>;
-  pick(item: number): void;
-}
+export type TokensSource = Picking<TokensLens>;
 
-/** All features in one piece, or, where that is too much, this one over the patch grid. */
-function askFeature({ leaf, lens }: TokensSource, feature: number): Ask {
-  const [tokens, features] = lens.size;
-  if (tokens * features <= WHOLE_LIMIT) return askWhole(leaf, lens.size, {});
-  return askWhole(leaf, lens.grid!, { channel: feature });
-}
-
-/** The feature over the patch grid, from what `askFeature` brought: all tokens, or the grid itself. */
-const featureOf = (asked: Slice, lens: TokensLens, feature: number): Slice =>
-  asked.size[0] === lens.size[0] && asked.size[1] === lens.size[1]
-    ? overGrid(asked, feature, lens.grid!, lens.special)
-    : asked;
+/** All features travel in one piece, or, where that is too much, each over the patch grid. */
+const inOnePiece = ({ size }: TokensLens): boolean => size[0] * size[1] <= WHOLE_LIMIT;
 
 /** Only for tokens with a patch grid. */
-export function tokensGrid(source: TokensSource, end: AbortSignal): HTMLElement {
-  const { leaf, lens, picked, pick } = source;
-  const whole = lens.size[0] * lens.size[1] <= WHOLE_LIMIT;
+export function tokensGrid({ leaf, lens, ...choice }: TokensSource, end: AbortSignal): HTMLElement {
+  const size = lens.grid!;
+  const whole = inOnePiece(lens);
+  const asked = whole ? lens.size : size;
+  const ask = (feature: number) => closely(leaf, asked, whole ? {} : { channel: feature });
   if (whole) {
     const claim = leaf.context.interest.claim(end);
-    watch(end, () => claim.want([closely(leaf, lens.size, {})]));
+    watch(end, () => claim.want([ask(0)]));
   }
   const slice = (feature: number): Slice | null => {
-    const ask = askFeature(source, feature);
-    const asked = known(leaf, ask.request, ask.size);
-    return asked ? featureOf(asked, lens, feature) : codedFeature(leaf.summary(), feature);
+    const found = known(leaf, ask(feature), asked);
+    if (!found) return codedFeature(leaf.summary(), feature);
+    return whole ? overGrid(found, feature, size, lens.special) : found;
   };
-  return grid(
-    {
-      context: leaf.context,
-      items: lens.order,
-      item: lens.item,
-      size: lens.grid!,
-      slice,
-      request: whole ? null : (feature) => askFeature(source, feature).request,
-      scale: (shown) => scaleOf(leaf, shown),
-      picked,
-      pick,
-    },
-    end,
-  );
+  return grid({ leaf, size, slice, request: whole ? null : ask, ...choice }, end);
 }
 
 /** One feature over the patches. */
-export function featureScope(source: TokensSource, end: AbortSignal): readonly Child[] {
-  const { leaf, lens, stage, picked } = source;
+export function featureScope({ leaf, lens, picked }: TokensSource, end: AbortSignal): readonly Child[] {
   const size = lens.grid!;
-  const spot = signal<Spot>({ row: 0, column: 0 });
-  const part = computed(() => `${lens.item} ${picked()}`);
-  const ask = computed(() => askFeature(source, picked()));
-  const coded = computed(() => codedFeature(leaf.summary(), picked()));
-  const derive = (asked: Slice): Slice => featureOf(asked, lens, picked());
-  const reading = read({ leaf, size, spot, ask, coded, derive }, end);
-  settle(spot, reading.slice, end);
-  const token = computed(() => lens.special + spot().row * size[1] + spot().column);
-  const facts = computed<Fact[]>(() => {
-    const { row, column } = spot();
-    const place: Fact[] = [
-      ["patch", `y ${row} x ${column}`],
-      [lens.rowName, String(token())],
-    ];
-    const [value, slice] = [reading.value(), reading.slice()];
-    return value !== null && slice?.exact ? [...place, [`z in ${lens.item}`, zText(value, slice)]] : place;
-  });
-  const place = computed(() => {
-    const [height, width] = [1 / size[0], 1 / size[1]];
-    return { top: spot().row * height, left: spot().column * width, height, width };
-  });
-  const expression = computed(() => expressionOf(leaf, stage, { item: null, row: token(), column: picked() }));
-  const position = ({ row, column }: Spot): number[] => [row, column];
-  const extras = { under: atInput(leaf.context, leaf.stage, place, end) };
-  const names = ["y", "x"] as const;
-  return [
-    scopeTitle(part, reading, end),
-    scope({ leaf, reading, size, box: boxOf(size, PLATE), spot, part, names, facts, position, extras }, end),
-    copyLine(expression, end),
-  ];
+  const whole = inOnePiece(lens);
+  const spot = signal(ORIGIN);
+  const token = (): number => lens.special + spot().row * size[1] + spot().column;
+  const place = computed(() => cellAt(spot(), size));
+  const derive = (asked: Slice): Slice => overGrid(asked, picked(), size, lens.special);
+  return closeUp(
+    {
+      leaf,
+      size,
+      spot,
+      part: () => `${lens.item} ${picked()}`,
+      ask: () => (whole ? {} : { channel: picked() }),
+      ...(whole && { derived: { size: lens.size, derive } }),
+      coded: () => codedFeature(leaf.summary(), picked()),
+      facts: (reading) => [
+        ["patch", `y ${spot().row} x ${spot().column}`],
+        [lens.rowName, String(token())],
+        ...zFact(lens.item, reading),
+      ],
+      cut: () => ({ item: null, row: token(), column: picked() }),
+      under: atInput(leaf.context, leaf.stage.id, place, end),
+    },
+    end,
+  );
 }
 
 const MATRIX_WIDTH = 363;
@@ -110,59 +71,43 @@ const ROW = 14;
 const MATRIX_HEIGHT = 224;
 const BUTTONS = 16;
 
-/** CSS px of the matrix: rows as high as their labels while all fit, never thinner than a quarter px. */
-function matrixBox([tokens]: readonly [number, number], labelled: boolean): readonly [number, number] {
-  const height = Math.min(tokens * ROW, MATRIX_HEIGHT);
-  return [MATRIX_WIDTH - (labelled ? LABEL_WIDTH + GAP : 0), Math.max(ROW, height)];
-}
-
 /** The features that vary most, as buttons that put the crosshair on them. */
 export function featureButtons({ lens }: TokensSource, spot: Signal<Spot>, end: AbortSignal): HTMLElement {
-  const buttons = lens.order
-    .slice(0, BUTTONS)
-    .map((feature) => html("button.i-button", { "data-feature": feature }, String(feature)));
-  for (const button of buttons)
-    watch(end, () =>
-      setAttributes(button, { "aria-pressed": String(Number(button.dataset.feature) === spot().column) }),
-    );
+  const buttons = lens.order.slice(0, BUTTONS).map((feature) => {
+    const button = html("button.i-button", { "data-feature": feature }, String(feature));
+    watch(end, () => setAttributes(button, { "aria-pressed": String(feature === spot().column) }));
+    return button;
+  });
   const list = html("div.i-chips", { role: "group", "aria-label": `Ranked ${lens.item}s` }, ...buttons);
-  on<HTMLElement, MouseEvent>(
-    list,
-    "click",
-    (event) => {
-      const feature = (event.target as Element).closest<HTMLElement>("[data-feature]")?.dataset.feature;
-      if (feature !== undefined) spot.set({ ...spot.peek(), column: Number(feature) });
-    },
-    end,
-  );
+  onChoice(list, "feature", (column) => spot.set({ ...spot.peek(), column }), end);
   return list;
 }
 
-/** Every token, every feature. */
-export function matrixScope(source: TokensSource, spot: Signal<Spot>, end: AbortSignal): readonly Child[] {
-  const { leaf, lens, stage } = source;
-  const labelled = lens.labels.length === lens.size[0] && lens.size[0] * ROW <= MATRIX_HEIGHT;
-  const part = computed(() => `${lens.rowName} ${spot().row}, ${lens.item} ${spot().column}`);
-  const ask = computed(() => askWhole(leaf, lens.size, {}));
-  const coded = computed(() => codedOverview(leaf.summary(), null));
-  const reading = read({ leaf, size: lens.size, spot, ask, coded }, end);
-  settle(spot, reading.slice, end);
-  const facts = computed<Fact[]>(() => {
-    const { row, column } = spot();
-    const label = lens.labels[row];
-    return [
-      [lens.rowName, label === undefined ? String(row) : `${row} “${label}”`],
-      [lens.item, String(column)],
-    ];
-  });
-  const expression = computed(() => expressionOf(leaf, stage, { item: null, row: spot().row, column: spot().column }));
-  const position = ({ row, column }: Spot): number[] => [row, column];
-  const extras = labelled ? { left: rowLabels(lens.labels, spot, end) } : {};
-  const names = [lens.rowName, lens.item] as const;
-  const box = matrixBox(lens.size, labelled);
-  return [
-    scopeTitle(part, reading, end),
-    scope({ leaf, reading, size: lens.size, box, spot, part, names, facts, position, extras, wide: true }, end),
-    copyLine(expression, end),
-  ];
+/** Every token, every feature. Rows are as high as their labels while all fit. */
+export function matrixScope({ leaf, lens }: TokensSource, spot: Signal<Spot>, end: AbortSignal): readonly Child[] {
+  const { size, labels, rowName, item } = lens;
+  const labelled = labels.length === size[0] && size[0] * ROW <= MATRIX_HEIGHT;
+  return closeUp(
+    {
+      leaf,
+      size,
+      box: [MATRIX_WIDTH - (labelled ? LABEL_WIDTH + GAP : 0), Math.max(ROW, Math.min(size[0] * ROW, MATRIX_HEIGHT))],
+      spot,
+      part: () => `${rowName} ${spot().row}, ${item} ${spot().column}`,
+      ask: () => ({}),
+      coded: () => codedOverview(leaf.summary(), null),
+      facts: () => {
+        const { row, column } = spot();
+        return [
+          [rowName, labels[row] === undefined ? String(row) : `${row} “${labels[row]}”`],
+          [item, String(column)],
+        ];
+      },
+      cut: () => ({ item: null, ...spot() }),
+      left: labelled && rowLabels(labels, spot, end),
+      names: [rowName, item],
+      wide: true,
+    },
+    end,
+  );
 }

@@ -1,34 +1,35 @@
 /** Vectors: a bar per value, the bars around the chosen one larger, and the strongest values by index. */
-import type { StageInfo } from "../../protocol";
 import { type Values, colourTable, colourOf, cssColour } from "../../colour";
-import { atEnd } from "../../ends";
 import { precise } from "../../format";
-import { computed, type ReadonlySignal, type Signal, signal, watch } from "../../state";
-import { type Child, html, on, setAttributes } from "../dom";
-import { copyLine } from "./copy";
-import { codedOverview, type Leaf, scaleOf } from "./detail";
-import { type Fact, facts, minusFacts } from "./facts";
-import type { VectorLens } from "./lens";
+import { computed, probing, type Signal, signal, untracked, watch } from "../../state";
+import { type Child, html, setAttributes } from "../dom";
+import { on, onChoice, onKeys, pointerOn } from "../events";
 import { remade } from "../parts";
+import { factsOf, framed, type Look } from "./closeup";
+import { codedOverview, type Leaf, scaleOf } from "./detail";
+import type { Fact } from "./facts";
+import type { VectorLens } from "./lens";
 import { moved } from "./plate";
 import { profile } from "./profile";
-import { expressionOf } from "./python";
-import { askWhole, minusAt, type Reading, read } from "./reading";
-import { scopeTitle, settle } from "./scope";
+import { minusAt, type Reading, read } from "./reading";
 import { rankAmong, type Slice, type Spot, valueAt } from "./slice";
 
 export interface VectorSource {
   readonly leaf: Leaf;
   readonly lens: VectorLens;
-  readonly stage: StageInfo;
   /** Row 0; the column is the index. */
   readonly spot: Signal<Spot>;
   /** Where the crosshair starts: at the peak, if nothing else is said. */
-  readonly first?: (slice: Slice) => Spot;
-  /** Index under the pointer. */
-  readonly hovered: Signal<number | null>;
+  readonly find?: ((slice: Slice) => Spot) | undefined;
   /** Name of an index, where it has one. */
   name(index: number): string;
+}
+
+/** What the parts of a vector share. */
+interface Shown extends VectorSource {
+  readonly reading: Reading;
+  /** Index under the pointer. */
+  readonly hovered: Signal<number | null>;
 }
 
 const WIDTH = 413;
@@ -64,28 +65,26 @@ export function strongest(values: Values, most: number): number[] {
 
 /** Bars that pointer and arrow keys choose from; `start` is the index of the first. */
 function barChart(
-  source: VectorSource,
-  reading: Reading,
-  part: { readonly start: ReadonlySignal<number>; readonly count: number; readonly label: string },
+  { lens, reading, spot, hovered }: Shown,
+  label: string,
+  count: number,
+  start: () => number,
   end: AbortSignal,
 ): HTMLElement {
-  const { lens, spot, hovered } = source;
-  const { start, count, label } = part;
   const values = computed(() => {
     const row = reading.row();
     // A pooled vector cannot be cut by index.
-    return !row || count === lens.length || row.length !== lens.length ? row : row.subarray(start(), start() + count);
+    return row?.length === lens.length ? row.subarray(start(), start() + count) : row;
   });
-  const at = computed(() => spot().column - start());
+  const at = (): number => spot().column - start();
   const { limit } = reading;
   const bars = profile({ along: "row", length: WIDTH, depth: DEPTH, values, limit, at, count, label }, end);
   const figure = html("div.i-bars", { tabindex: 0, role: "application" }, bars);
   watch(end, () => setAttributes(figure, { "aria-label": `${label}: index ${spot().column}; arrow keys move` }));
   watch(end, () => setAttributes(figure, { "data-exact": reading.exact(), "data-waiting": !values() }));
   const under = (event: PointerEvent): number => {
-    const { left, width } = figure.getBoundingClientRect();
-    const index = start.peek() + Math.floor(((event.clientX - left) / (width || 1)) * count);
-    return Math.max(0, Math.min(lens.length - 1, index));
+    const { x, width } = pointerOn(figure, event);
+    return Math.max(0, Math.min(lens.length - 1, untracked(start) + Math.floor((x / width) * count)));
   };
   const choose = (event: PointerEvent): void => spot.set({ row: 0, column: under(event) });
   const move = (event: PointerEvent): void => {
@@ -93,59 +92,37 @@ function barChart(
     if (event.buttons & 1 && count === lens.length) choose(event);
     hovered.set(under(event));
   };
-  on<HTMLElement, PointerEvent>(figure, "pointerdown", (event) => event.button === 0 && choose(event), end);
-  on<HTMLElement, PointerEvent>(figure, "pointermove", move, end);
+  const step = ({ key, shiftKey }: KeyboardEvent): boolean => {
+    const next = moved(spot.peek(), key, shiftKey, [1, lens.length]);
+    if (next) spot.set(next);
+    return next !== null;
+  };
+  on<PointerEvent>(figure, "pointerdown", (event) => event.button === 0 && choose(event), end);
+  on(figure, "pointermove", move, end);
   on(figure, "pointerleave", () => hovered.set(null), end);
-  on<HTMLElement, KeyboardEvent>(
-    figure,
-    "keydown",
-    (event) => {
-      if (event.ctrlKey || event.metaKey || event.altKey) return;
-      const next = moved(spot.peek(), event.key, event.shiftKey, [1, lens.length]);
-      if (!next) return;
-      event.preventDefault();
-      event.stopPropagation();
-      spot.set(next);
-    },
-    end,
-  );
+  onKeys(figure, step, end);
   return figure;
 }
 
 /** The strongest values as buttons that choose them. */
-function strongestList(source: VectorSource, reading: Reading, end: AbortSignal): HTMLElement {
-  const { leaf, spot, name } = source;
-  const shown = computed(() => {
-    const slice = reading.slice();
-    return slice?.exact ? strongest(slice.values, STRONGEST) : [];
-  });
+function strongestList({ leaf, spot, name, reading }: Shown, end: AbortSignal): HTMLElement {
   const make = (): Child[] => {
     const slice = reading.slice();
     const table = colourTable(leaf.context.view.theme());
     const scale = scaleOf(leaf, slice);
-    return shown().map((index) => {
+    const shown = slice?.exact ? strongest(slice.values, STRONGEST) : [];
+    all.hidden = !shown.length;
+    return shown.map((index) => {
       const value = slice!.values[index]!;
       const swatch = html("span.i-dot", { "aria-hidden": "true" });
       swatch.style.background = cssColour(colourOf(value, scale, table));
-      const parts = [swatch, html("span", name(index) || String(index)), html("b", precise(value))];
-      return html("button", { "data-index": index }, ...parts);
+      const words = html("span", name(index) || String(index));
+      return html("button", { "data-index": index }, swatch, words, html("b", precise(value)));
     });
   };
-  const list = remade(html("div.i-strongest"), make, end);
-  on<HTMLElement, MouseEvent>(
-    list,
-    "click",
-    (event) => {
-      const index = (event.target as Element).closest<HTMLElement>("[data-index]")?.dataset.index;
-      if (index !== undefined) spot.set({ row: 0, column: Number(index) });
-    },
-    end,
-  );
-  const title = html("p.i-muted", "strongest");
-  const all = html("div", title, list);
-  watch(end, () => {
-    all.hidden = !shown().length;
-  });
+  const list = html("div.i-strongest");
+  const all = html("div", html("p.i-muted", "strongest"), list);
+  onChoice(remade(list, make, end), "index", (column) => spot.set({ row: 0, column }), end);
   return all;
 }
 
@@ -159,54 +136,50 @@ function vectorFacts({ lens, name }: VectorSource, reading: Reading, { column }:
 }
 
 /** Says to the readout what the pointer is on, else where the reader is, from a move in `body` until the focus leaves. */
-function probe({ leaf, spot, hovered }: VectorSource, reading: Reading, body: HTMLElement, end: AbortSignal): void {
+function probe({ leaf, spot, hovered, reading }: Shown, body: HTMLElement, end: AbortSignal): void {
   const touched = signal(false);
   // The charts keep their keys to themselves, so they are heard on the way down.
   for (const type of ["pointerdown", "keydown"]) on(body, type, () => touched.set(true), end, { capture: true });
   on(body, "focusout", () => touched.set(false), end);
-  const held = leaf.context.view.probe;
-  let said = false;
-  atEnd(end, () => {
-    if (said) held.set(null);
-  });
+  const say = probing(leaf.context.view, end);
   watch(end, () => {
-    const here = hovered() ?? (touched() ? spot().column : null);
-    if (here === null) {
-      if (said) held.set(null);
-      said = false;
-      return;
-    }
-    said = true;
-    const [slice, at] = [reading.slice(), { row: 0, column: here }];
-    const value = slice ? valueAt(slice, at) : null;
-    const place = { stage: leaf.stage, leaf: leaf.name, part: "", position: [here], minus: minusAt(leaf, reading, at) };
-    held.set({ ...place, value, exact: slice?.exact === true });
+    const column = hovered() ?? (touched() ? spot().column : null);
+    if (column === null) return say(null);
+    const [slice, at] = [reading.slice(), { row: 0, column }];
+    say({
+      stage: leaf.stage.id,
+      leaf: leaf.name,
+      part: "",
+      position: [column],
+      value: slice && valueAt(slice, at),
+      exact: slice?.exact === true,
+      minus: minusAt(leaf, reading, at),
+    });
   });
 }
 
-export function vectorScope(given: Omit<VectorSource, "hovered">, end: AbortSignal): readonly Child[] {
-  const source: VectorSource = { ...given, hovered: signal<number | null>(null) };
-  const { leaf, lens, stage, spot } = source;
+export function vectorScope(source: VectorSource, end: AbortSignal): readonly Child[] {
+  const { leaf, lens, spot } = source;
   const size = [1, lens.length] as const;
-  const ask = computed(() => askWhole(leaf, size, {}));
-  const coded = computed(() => codedOverview(leaf.summary(), null));
-  const reading = read({ leaf, size, spot, ask, coded, derive: asRow }, end);
-  settle(spot, reading.slice, end, source.first);
-  const part = computed(() => `index ${spot().column}`);
-  const scale = computed(() => scaleOf(leaf, reading.slice()));
-  const list = computed(() => [...minusFacts(minusAt(leaf, reading, spot())), ...vectorFacts(source, reading, spot())]);
-  const { value, exact, failure } = reading;
-  const expression = computed(() => expressionOf(leaf, stage, { item: null, column: spot().column }));
-  const body = html("div.i-vector");
-  probe(source, reading, body, end);
-  const whole = { start: signal(0), count: lens.length, label: "All values" };
-  body.append(barChart(source, reading, whole, end));
-  if (lens.length > 2 * WINDOW) {
-    const start = computed(() => windowStart(spot().column, lens.length));
-    body.append(barChart(source, reading, { start, count: WINDOW, label: "Values around it" }, end));
-  }
-  const { context } = leaf;
-  const said = facts({ context, value, exact, scale, facts: list, failure }, end);
-  body.append(html("div.i-vector-said", said, strongestList(source, reading, end)));
-  return [scopeTitle(part, reading, end), body, copyLine(expression, end)];
+  const look: Look = {
+    ...source,
+    size,
+    derived: { size, derive: asRow },
+    part: () => `index ${spot().column}`,
+    ask: () => ({}),
+    coded: () => codedOverview(leaf.summary(), null),
+    facts: (reading) => vectorFacts(source, reading, spot()),
+    cut: () => ({ item: null, column: spot().column }),
+  };
+  const reading = read(look, end);
+  const shown: Shown = { ...source, reading, hovered: signal<number | null>(null) };
+  const start = (): number => windowStart(spot().column, lens.length);
+  const body = html(
+    "div.i-vector",
+    barChart(shown, "All values", lens.length, () => 0, end),
+    lens.length > 2 * WINDOW && barChart(shown, "Values around it", WINDOW, start, end),
+    html("div.i-vector-said", factsOf(look, reading, end), strongestList(shown, end)),
+  );
+  probe(shown, body, end);
+  return framed(look, reading, end, body);
 }

@@ -12,7 +12,7 @@ import {
   type WidgetState,
   watch,
 } from "../../state";
-import { on } from "../dom";
+import { on } from "../events";
 
 export interface Frames {
   readonly count: ReadonlySignal<number>;

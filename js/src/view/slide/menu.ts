@@ -2,7 +2,8 @@
 import type { Options } from "../../protocol";
 import { needKernel } from "../../format";
 import { computed, type ViewContext, watch } from "../../state";
-import { html, iconButton, on, turnOff } from "../dom";
+import { html, iconButton, turnOff } from "../dom";
+import { on } from "../events";
 import { chooser } from "../parts";
 import { popover } from "../popover";
 import type { Frames } from "./frames";

@@ -3,7 +3,8 @@ import { atEnd } from "../../ends";
 import { px } from "../../format";
 import { computed, type ReadonlySignal, signal, watch } from "../../state";
 import { type Bitmap, putBitmap } from "../canvas";
-import { html, on, setAttributes, turnOff } from "../dom";
+import { html, setAttributes, turnOff } from "../dom";
+import { on, onChoice } from "../events";
 import type { Frames } from "./frames";
 import { type Memory, runsOf, THUMBNAIL } from "./memory";
 
@@ -96,15 +97,7 @@ function ribbon(frames: Frames, memory: Memory, width: ReadonlySignal<number>, e
     for (const run of box.querySelectorAll<HTMLElement>("[data-frame]"))
       setAttributes(run, { "data-here": Number(run.dataset.frame) <= at && at <= Number(run.dataset.last) });
   });
-  on<HTMLElement, MouseEvent>(
-    box,
-    "click",
-    (event) => {
-      const frame = (event.target as Element).closest<HTMLElement>("[data-frame]")?.dataset.frame;
-      if (frame !== undefined) frames.go(Number(frame));
-    },
-    end,
-  );
+  onChoice(box, "frame", frames.go, end);
   return box;
 }
 
