@@ -76,7 +76,11 @@ await build({
 });
 
 /** Functions of a module as arrow functions, which are shorter: none of ours has a `this`, or is called before it is made. */
-const asArrows = (code) => code.replace(/^(async )?function (\w+)(\(.*\)) \{$/gm, (_, sync = "", name, parameters) => `var ${name} = ${sync}${parameters} => {`);
+const asArrows = (code) =>
+  code.replace(
+    /^(async )?function (\w+)(\(.*\)) \{$/gm,
+    (_, sync = "", name, parameters) => `var ${name} = ${sync}${parameters} => {`,
+  );
 
 const file = `${BUNDLE}/widget.js`;
 const { code } = await minify(asArrows(await readFile(file, "utf8")), {

@@ -8,8 +8,8 @@
 import { atEnd } from "./ends";
 import { batch, type ReadonlySignal, signal } from "./signals";
 import type { Status, TileInfo, TileRequest, Tiles, Wanted } from "./protocol";
-import { type HostKernel, Silence } from "./silence";
-import { TileCache } from "./tilecache";
+import { type HostKernel, silence } from "./silence";
+import { tileCache } from "./tilecache";
 import { tileValues } from "./wire";
 
 /** A decoded answer. `values: [rows, columns]`, row by row; empty when `error` says why. */
@@ -60,170 +60,138 @@ export interface InterestOptions {
   readonly kernel?: HostKernel;
 }
 
-class Store implements Interest {
-  readonly arrived = signal(0);
-  readonly lacking = signal<ReadonlySet<string>>(new Set());
-  readonly #cache: TileCache;
-  /** Owner -> requests, the one that spoke last at the end. */
-  readonly #claims = new Map<object, readonly TileRequest[]>();
-  readonly #send: (wanted: Wanted) => void;
-  #seq: number;
-  /** `seq` that waits for an answer; 0 when none does. */
-  #inFlight = 0;
-  /** Keys of the `wanted` that the kernel has now. */
-  #sent: ReadonlySet<string> = new Set();
-  #scheduled = false;
-  /** The kernel has taken what was sent and waits for a cell: newer interest takes its place. */
-  #held = false;
-  readonly #silence: Silence;
+const keysOf = (requests: readonly TileRequest[]): ReadonlySet<string> => new Set(requests.map(({ key }) => key));
 
-  constructor(options: InterestOptions, end: AbortSignal) {
-    this.#send = options.send;
-    this.#seq = options.seq;
-    this.#silence = new Silence(options.kernel ?? (() => undefined), () => this.#sayAgain());
-    this.#cache = new TileCache(options.budget ?? BUDGET_BYTES);
-    atEnd(end, () => this.#end());
-  }
-
-  get slow(): ReadonlySignal<boolean> {
-    return this.#silence.slow;
-  }
-
-  get silent(): ReadonlySignal<boolean> {
-    return this.#silence.silent;
-  }
-
-  claim(end: AbortSignal): Claim {
-    const owner = {};
-    const drop = (): void => {
-      if (this.#claims.delete(owner)) this.#schedule();
-    };
-    atEnd(end, drop);
-    return {
-      want: (requests) => {
-        if (end.aborted || sameKeys(this.#claims.get(owner) ?? [], requests)) return;
-        this.#claims.delete(owner);
-        if (requests.length) this.#claims.set(owner, requests);
-        this.#schedule();
-      },
-    };
-  }
-
-  get(key: string): Tile | null {
-    this.arrived();
-    return this.#cache.get(key);
-  }
-
-  nearest(request: TileRequest): Tile | null {
-    const same = this.get(request.key);
-    return same && !same.error ? same : this.#cache.nearest(request.key);
-  }
-
-  accept(tiles: Tiles): void {
-    for (const info of tiles.tiles) {
-      const { data: _, ...rest } = info;
-      this.#cache.put({ ...rest, values: info.error ? new Float32Array(0) : tileValues(info) });
-    }
-    if (tiles.seq >= this.#inFlight) this.#inFlight = 0;
-    this.#cache.evict(new Set(this.#wanted().map((request) => request.key)));
-    batch(() => {
-      if (tiles.tiles.length) this.arrived.set(this.arrived.peek() + 1);
-      // Saved tiles, which nobody here asked for, are no answer.
-      if (this.#sent.size) this.#silence.answered();
-      this.#flush();
-      this.#expect();
-    });
-  }
-
-  heard(state: Status["state"]): void {
-    this.#silence.heard(state);
-    this.#held = state === "waiting";
-    if (state === "error" || state === "stale") {
-      // The same is not asked again before `retry`, but other interest goes out.
-      this.#inFlight = 0;
-      this.#silence.calm();
-      this.#flush();
-    } else {
-      this.#expect();
-      if (this.#held) this.#flush();
-    }
-  }
-
-  overtaken(wanted: Wanted): void {
-    if (wanted.seq <= this.#seq) return;
-    // Ours is gone from the trait; it goes out again after the answer to the other one.
-    this.#seq = wanted.seq;
-    this.#sent = new Set(wanted.tiles.map((tile) => tile.key));
-    this.#inFlight = wanted.tiles.length ? wanted.seq : 0;
-  }
-
-  retry(): void {
-    this.#cache.forgetErrors();
-    this.#silence.answered();
-    this.arrived.set(this.arrived.peek() + 1);
-    this.#sayAgain();
-  }
-
-  /** Requests of all claims, the newest claim's first, each key once. */
-  #wanted(): TileRequest[] {
-    const byKey = new Map<string, TileRequest>();
-    for (const requests of [...this.#claims.values()].reverse())
-      for (const request of requests) if (!byKey.has(request.key)) byKey.set(request.key, request);
-    return [...byKey.values()];
-  }
-
-  #schedule(): void {
-    if (this.#scheduled) return;
-    this.#scheduled = true;
-    queueMicrotask(() => {
-      this.#scheduled = false;
-      this.#flush();
-    });
-  }
-
-  #flush(): void {
-    const lacking = this.#wanted().filter((request) => !this.#cache.has(request.key));
-    const before = this.lacking.peek();
-    if (lacking.length !== before.size || lacking.some((request) => !before.has(request.key)))
-      this.lacking.set(new Set(lacking.map((request) => request.key)));
-    if (!lacking.length) this.#silence.calm();
-    if (this.#inFlight > 0 && !this.#held) return;
-    const next = lacking.slice(0, BATCH);
-    // What the kernel already has on its list still comes; saying it again would only restart its work.
-    const known = next.every((request) => this.#sent.has(request.key));
-    const withdrawn = !next.length && [...this.#sent].some((key) => !this.#cache.has(key));
-    if (!known || withdrawn) this.#write(next);
-  }
-
-  #write(tiles: readonly TileRequest[]): void {
-    this.#seq++;
-    this.#sent = new Set(tiles.map((tile) => tile.key));
-    this.#inFlight = tiles.length ? this.#seq : 0;
-    this.#expect();
-    this.#send({ seq: this.#seq, tiles });
-  }
-
-  #sayAgain(): void {
-    this.#inFlight = 0;
-    this.#sent = new Set();
-    this.#flush();
-  }
-
-  #expect(): void {
-    if (this.lacking.peek().size) this.#silence.expect();
-  }
-
-  #end(): void {
-    this.#silence.calm();
-    this.#claims.clear();
-    this.#cache.clear();
-  }
-}
-
-function sameKeys(a: readonly TileRequest[], b: readonly TileRequest[]): boolean {
-  return a.length === b.length && a.every((request, i) => request.key === b[i]!.key);
-}
+const sameKeys = (a: readonly TileRequest[], b: readonly TileRequest[]): boolean =>
+  a.length === b.length && a.every(({ key }, i) => key === b[i]!.key);
 
 export function createInterest(options: InterestOptions, end: AbortSignal): Interest {
-  return new Store(options, end);
+  const arrived = signal(0);
+  const lacking = signal<ReadonlySet<string>>(new Set());
+  const cache = tileCache(options.budget ?? BUDGET_BYTES);
+  /** Owner -> requests, the one that spoke last at the end. */
+  const claims = new Map<object, readonly TileRequest[]>();
+  let { seq } = options;
+  /** `seq` that waits for an answer; 0 when none does. */
+  let inFlight = 0;
+  /** Keys of the `wanted` that the kernel has now. */
+  let sent: ReadonlySet<string> = new Set();
+  let scheduled = false;
+  /** The kernel has taken what was sent and waits for a cell: newer interest takes its place. */
+  let held = false;
+
+  /** Requests of all claims, the newest claim's first, each key once. */
+  const wanted = (): TileRequest[] => {
+    const byKey = new Map<string, TileRequest>();
+    for (const request of [...claims.values()].reverse().flat())
+      if (!byKey.has(request.key)) byKey.set(request.key, request);
+    return [...byKey.values()];
+  };
+  const expect = (): void => {
+    if (lacking.peek().size) quiet.expect();
+  };
+  const write = (tiles: readonly TileRequest[]): void => {
+    seq++;
+    sent = keysOf(tiles);
+    inFlight = tiles.length && seq;
+    expect();
+    options.send({ seq, tiles });
+  };
+  const flush = (): void => {
+    const missing = wanted().filter(({ key }) => !cache.has(key));
+    const before = lacking.peek();
+    if (missing.length !== before.size || missing.some(({ key }) => !before.has(key))) lacking.set(keysOf(missing));
+    if (!missing.length) quiet.calm();
+    if (inFlight && !held) return;
+    const next = missing.slice(0, BATCH);
+    // What the kernel already has on its list still comes; saying it again would only restart its work.
+    const known = next.every(({ key }) => sent.has(key));
+    const withdrawn = !next.length && [...sent].some((key) => !cache.has(key));
+    if (!known || withdrawn) write(next);
+  };
+  const schedule = (): void => {
+    if (scheduled) return;
+    scheduled = true;
+    queueMicrotask(() => {
+      scheduled = false;
+      flush();
+    });
+  };
+  const sayAgain = (): void => {
+    inFlight = 0;
+    sent = new Set();
+    flush();
+  };
+  const get = (key: string): Tile | null => {
+    arrived();
+    return cache.get(key);
+  };
+  const quiet = silence(options.kernel ?? (() => undefined), sayAgain);
+  atEnd(end, () => {
+    quiet.calm();
+    claims.clear();
+    cache.clear();
+  });
+  return {
+    arrived,
+    lacking,
+    slow: quiet.slow,
+    silent: quiet.silent,
+    get,
+    claim(scope) {
+      const owner = {};
+      atEnd(scope, () => claims.delete(owner) && schedule());
+      return {
+        want(requests) {
+          if (scope.aborted || sameKeys(claims.get(owner) ?? [], requests)) return;
+          claims.delete(owner);
+          if (requests.length) claims.set(owner, requests);
+          schedule();
+        },
+      };
+    },
+    nearest({ key }) {
+      const same = get(key);
+      return same && !same.error ? same : cache.nearest(key);
+    },
+    accept({ seq: answered, tiles }) {
+      for (const { data, ...info } of tiles)
+        cache.put({ ...info, values: info.error ? new Float32Array(0) : tileValues({ data, ...info }) });
+      if (answered >= inFlight) inFlight = 0;
+      cache.evict(keysOf(wanted()));
+      batch(() => {
+        if (tiles.length) arrived.set(arrived.peek() + 1);
+        // Saved tiles, which nobody here asked for, are no answer.
+        if (sent.size) quiet.answered();
+        flush();
+        expect();
+      });
+    },
+    heard(state) {
+      quiet.heard(state);
+      held = state === "waiting";
+      if (state === "error" || state === "stale") {
+        // The same is not asked again before `retry`, but other interest goes out.
+        inFlight = 0;
+        quiet.calm();
+        flush();
+      } else {
+        expect();
+        if (held) flush();
+      }
+    },
+    overtaken(other) {
+      if (other.seq <= seq) return;
+      // Ours is gone from the trait; it goes out again after the answer to the other one.
+      seq = other.seq;
+      sent = keysOf(other.tiles);
+      inFlight = other.tiles.length && seq;
+    },
+    retry() {
+      cache.forgetErrors();
+      quiet.answered();
+      arrived.set(arrived.peek() + 1);
+      sayAgain();
+    },
+  };
 }

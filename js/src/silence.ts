@@ -1,6 +1,5 @@
 /** How long the kernel has owed an answer, and what that means. */
 import { type ReadonlySignal, signal } from "./signals";
-import { Clocks } from "./clocks";
 import type { Status } from "./protocol";
 
 export const SLOW_AFTER_MS = 700;
@@ -13,75 +12,81 @@ const RESENDS = 3;
 /** What the host knows of the kernel: running code, or free; undefined where it does not tell. */
 export type HostKernel = () => "busy" | "idle" | undefined;
 
-export class Silence {
-  readonly #slow = signal(false);
-  readonly #silent = signal(false);
-  readonly #clocks = new Clocks();
-  readonly #host: HostKernel;
-  readonly #lost: () => void;
-  /** What the kernel last said; "" before it has spoken to this page. */
-  #said: Status["state"] | "" = "";
-  #resends = 0;
-
-  /** `lost` is called when what was asked has to be asked again. */
-  constructor(host: HostKernel, lost: () => void) {
-    this.#host = host;
-    this.#lost = lost;
-  }
-
-  get slow(): ReadonlySignal<boolean> {
-    return this.#slow;
-  }
-
-  get silent(): ReadonlySignal<boolean> {
-    return this.#silent;
-  }
-
+export interface Silence {
+  readonly slow: ReadonlySignal<boolean>;
+  readonly silent: ReadonlySignal<boolean>;
   /** Something is owed: starts the clocks that are not running. */
-  expect(): void {
-    this.#clocks.start("slow", SLOW_AFTER_MS, () => this.#slow.set(true));
-    this.#listen(0);
-    if (this.#said !== "idle" || this.#resends >= RESENDS) return;
-    this.#clocks.start("lost", LOST_AFTER_MS, () => {
-      this.#resends++;
-      this.#lost();
-    });
-  }
-
+  expect(): void;
   /** The kernel has spoken. */
-  heard(state: Status["state"]): void {
-    this.#said = state;
-    this.#silent.set(false);
-    this.#clocks.stop("silent");
-    this.#clocks.stop("lost");
-  }
-
+  heard(state: Status["state"]): void;
   /** The kernel has answered. */
-  answered(): void {
-    if (!this.#said) this.#said = "waiting";
-    this.#resends = 0;
-    this.calm();
-  }
-
+  answered(): void;
   /** Nothing is owed. */
-  calm(): void {
-    for (const name of ["slow", "silent", "lost"]) this.#clocks.stop(name);
-    this.#slow.set(false);
-    this.#silent.set(false);
-  }
+  calm(): void;
+}
 
-  #listen(waited: number): void {
-    this.#clocks.start("silent", PATIENCE_MS.new, () => {
-      const total = waited + PATIENCE_MS.new;
-      if (total >= this.#patience()) this.#silent.set(true);
-      else this.#listen(total);
-    });
-  }
+type Clock = "slow" | "silent" | "lost";
 
-  #patience(): number {
-    const host = this.#host();
+/** `lost` is called when what was asked has to be asked again. */
+export function silence(hostKernel: HostKernel, lost: () => void): Silence {
+  const [slow, silent] = [signal(false), signal(false)];
+  const clocks = new Map<Clock, ReturnType<typeof setTimeout>>();
+  /** What the kernel last said; "" before it has spoken to this page. */
+  let said: Status["state"] | "" = "";
+  let resends = 0;
+  const start = (name: Clock, after: number, ring: () => void): void => {
+    if (clocks.has(name)) return;
+    const timer = setTimeout(() => {
+      clocks.delete(name);
+      ring();
+    }, after);
+    clocks.set(name, timer);
+  };
+  const stop = (...names: readonly Clock[]): void => {
+    for (const name of names) {
+      clearTimeout(clocks.get(name));
+      clocks.delete(name);
+    }
+  };
+  const patience = (): number => {
+    const host = hostKernel();
     if (host === "busy") return Number.POSITIVE_INFINITY;
-    if (this.#said === "busy") return PATIENCE_MS.busy;
-    return host === "idle" || !this.#said ? PATIENCE_MS.new : PATIENCE_MS.known;
-  }
+    if (said === "busy") return PATIENCE_MS.busy;
+    return host === "idle" || !said ? PATIENCE_MS.new : PATIENCE_MS.known;
+  };
+  const listen = (waited: number): void =>
+    start("silent", PATIENCE_MS.new, () => {
+      const total = waited + PATIENCE_MS.new;
+      if (total >= patience()) silent.set(true);
+      else listen(total);
+    });
+  const calm = (): void => {
+    stop("slow", "silent", "lost");
+    slow.set(false);
+    silent.set(false);
+  };
+  return {
+    slow,
+    silent,
+    expect() {
+      start("slow", SLOW_AFTER_MS, () => slow.set(true));
+      listen(0);
+      if (said !== "idle" || resends >= RESENDS) return;
+      start("lost", LOST_AFTER_MS, () => {
+        resends++;
+        lost();
+      });
+    },
+    heard(state) {
+      said = state;
+      silent.set(false);
+      stop("silent", "lost");
+    },
+    answered() {
+      said ||= "waiting";
+      resends = 0;
+      calm();
+    },
+    calm,
+  };
 }

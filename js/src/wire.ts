@@ -6,7 +6,8 @@
  */
 
 import type { Ranking, Status, Summary, Thumbnails, TileDtype, TileInfo, TileRequest, Tiles, Wanted } from "./protocol";
-import { type Bytes, type Graph, type Options, type Overview, type Picture, VERSION } from "./protocol";
+import { type Bytes, type Graph, type Grid, type Options, type Overview, type Picture, VERSION } from "./protocol";
+import type { Values } from "./colour";
 
 export class WireError extends Error {
   override readonly name = "WireError";
@@ -15,8 +16,6 @@ export class WireError extends Error {
 /** Largest number of elements that one byte array may claim: 64 Mi, far above anything the kernel sends. */
 const MAX_ELEMENTS = 2 ** 26;
 const MAX_STAGES = 20_000;
-const ITEM_BYTES: Readonly<Record<TileDtype, number>> = { float16: 2, float32: 4, float64: 8, int32: 4, uint8: 1 };
-
 type Fields = Readonly<Record<string, unknown>>;
 
 const isFields = (value: unknown): value is Fields =>
@@ -35,25 +34,32 @@ export function bytesOf(value: Bytes | ArrayBuffer | ArrayBufferView): Uint8Arra
   return fail("expected bytes");
 }
 
-/** Little-endian int32 from bytes of any alignment. */
-export function int32sOf(value: Bytes | ArrayBuffer | ArrayBufferView): Int32Array {
-  const bytes = bytesOf(value);
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const out = new Int32Array(bytes.byteLength >> 2);
-  for (let i = 0; i < out.length; i++) out[i] = view.getInt32(i * 4, true);
-  return out;
-}
+/** A copy that any typed array can lie on; its numbers are little endian, as on every machine that a browser runs on. */
+const aligned = (value: Bytes | ArrayBufferView): ArrayBuffer => bytesOf(value).slice().buffer;
+
+/** Little-endian int32 from bytes of any alignment; what is left over is dropped. */
+export const int32sOf = (value: Bytes | ArrayBufferView): Int32Array =>
+  new Int32Array(aligned(value), 0, value.byteLength >> 2);
+
+/** Of each dtype: bytes per item, and the values in the narrowest type that holds them exactly. */
+const DTYPES: Readonly<Record<TileDtype, readonly [size: number, values: (data: ArrayBuffer) => Values]>> = {
+  float16: [2, (data) => Float32Array.from(new Uint16Array(data), halfToFloat)],
+  float32: [4, (data) => new Float32Array(data)],
+  float64: [8, (data) => new Float64Array(data)],
+  int32: [4, (data) => Float64Array.from(new Int32Array(data))],
+  uint8: [1, (data) => Float32Array.from(new Uint8Array(data))],
+};
 
 function checkVersion(raw: Fields, what: string): void {
   if (raw.version !== VERSION)
-    fail(`${what} has version ${String(raw.version)}, this front end reads ${VERSION}: reload the page`);
+    fail(`${what} has version ${raw.version}, this front end reads ${VERSION}: reload the page`);
 }
 
 /** Product of sizes that must be whole, not negative and small enough. */
-function elements(what: string, ...sizes: readonly unknown[]): number {
+function elements(what: string, sizes: readonly unknown[]): number {
   let product = 1;
   for (const size of sizes) {
-    if (typeof size !== "number" || !Number.isInteger(size) || size < 0) fail(`${what}: ${String(size)} is no size`);
+    if (typeof size !== "number" || !Number.isInteger(size) || size < 0) fail(`${what}: ${size} is no size`);
     product *= size;
     if (product > MAX_ELEMENTS) fail(`${what}: too large`);
   }
@@ -69,6 +75,12 @@ function checkRange(what: string, low: unknown, high: unknown): void {
   if (!Number.isFinite(low) || !Number.isFinite(high)) fail(`${what}: its range is not finite`);
 }
 
+/** The ids of what must all have different ones. */
+function distinct(what: string, list: readonly { readonly id: string }[]): ReadonlySet<string> {
+  const ids = new Set(list.map(({ id }) => id));
+  return ids.size === list.length ? ids : fail(`graph: two ${what} share an id`);
+}
+
 /** `null` while the kernel has sent nothing. Raises `WireError`. */
 export function graphFromWire(raw: unknown): Graph | null {
   if (isEmpty(raw)) return null;
@@ -78,58 +90,50 @@ export function graphFromWire(raw: unknown): Graph | null {
     if (!Array.isArray(fields[name]) || !fields[name].every(isFields)) fail(`graph: ${name} are missing`);
   const graph = raw as Graph;
   if (graph.stages.length > MAX_STAGES) fail("graph: too many stages");
-  const ids = new Set(graph.stages.map((stage) => stage.id));
-  if (ids.size !== graph.stages.length) fail("graph: two stages share an id");
-  if (new Set(graph.edges.map((edge) => edge.id)).size !== graph.edges.length) fail("graph: two edges share an id");
-  for (const edge of graph.edges)
-    if (!ids.has(edge.source) || !ids.has(edge.target)) fail(`graph: ${edge.id} joins a stage that is not there`);
+  const ids = distinct("stages", graph.stages);
+  distinct("edges", graph.edges);
+  for (const { id, source, target } of graph.edges)
+    if (!ids.has(source) || !ids.has(target)) fail(`graph: ${id} joins a stage that is not there`);
   return graph;
 }
 
+/** The parts of a picture of any kind. */
+type Parts = { readonly [name: string]: unknown } & Partial<Grid & { codes: Bytes; entries: readonly unknown[] }>;
+
+/** Of each kind: the sizes of the array of bytes that it carries, one product for each part of it; null without one. */
+const SIZES: { readonly [K in Picture["kind"]]: (picture: Extract<Picture, { kind: K }>) => number[][] | null } = {
+  maps: ({ channels, rows, columns }) => [[channels.length, rows, columns]],
+  photo: ({ rows, columns }) => [[rows, columns, 3]],
+  vector: ({ length }) => [[length]],
+  tokens: ({ rows, columns }) => [[rows, columns]],
+  volume: ({ planes }) => planes.map(({ rows, columns }) => [rows, columns]),
+  mask: ({ rows, columns }) => [[rows, columns]],
+  boxes: () => null,
+  classes: () => null,
+  scalar: () => null,
+  nothing: () => null,
+};
+
 function checkPicture(picture: Picture): void {
   const what = `picture (${picture.kind})`;
+  if (!Object.hasOwn(SIZES, picture.kind)) fail(`picture of unknown kind ${picture.kind}`);
+  const sizes = (SIZES[picture.kind] as (picture: Picture) => number[][] | null)(picture);
   if ("low" in picture) checkRange(what, picture.low, picture.high);
-  switch (picture.kind) {
-    case "maps":
-      checkBytes(what, picture.codes, elements(what, picture.channels.length, picture.rows, picture.columns));
-      break;
-    case "photo":
-      checkBytes(what, picture.codes, elements(what, picture.rows, picture.columns, 3));
-      break;
-    case "vector":
-      checkBytes(what, picture.codes, elements(what, picture.length));
-      break;
-    case "tokens":
-      checkBytes(what, picture.codes, elements(what, picture.rows, picture.columns));
-      if (picture.maps) checkPicture({ kind: "maps", size: picture.size, pooled: true, ...picture.maps });
-      break;
-    case "volume":
-      for (const plane of picture.planes) elements(what, plane.rows, plane.columns);
-      checkBytes(
-        what,
-        picture.codes,
-        picture.planes.reduce((sum, plane) => sum + plane.rows * plane.columns, 0),
-      );
-      break;
-    case "mask":
-      checkBytes(what, picture.codes, elements(what, picture.rows, picture.columns));
-      if (!Array.isArray(picture.entries)) fail(`${what}: no entries`);
-      break;
-    case "boxes":
-    case "classes":
-      if (!Array.isArray(picture.entries)) fail(`${what}: no entries`);
-      break;
-    case "scalar":
-    case "nothing":
-      break;
-    default:
-      fail(`picture of unknown kind ${String((picture satisfies never as Fields).kind)}`);
-  }
+  if (sizes)
+    checkBytes(
+      what,
+      (picture as Parts).codes,
+      sizes.reduce((sum, each) => sum + elements(what, each), 0),
+    );
+  if (picture.kind === "tokens" && picture.maps)
+    checkPicture({ kind: "maps", size: picture.size, pooled: true, ...picture.maps });
+  if (["mask", "boxes", "classes"].includes(picture.kind) && !Array.isArray((picture as Parts).entries))
+    fail(`${what}: no entries`);
 }
 
 function checkRanking(ranking: Ranking): void {
   const held = bytesOf(ranking.order).byteLength;
-  if (held % 4 !== 0 || held > 4096 * 4) fail(`ranking: ${held} bytes`);
+  if (held % 4 || held > 4096 * 4) fail(`ranking: ${held} bytes`);
 }
 
 /** The summary, or one with a picture of kind "nothing" that says what is wrong with it. */
@@ -146,11 +150,13 @@ function summaryFromWire(raw: unknown): Summary {
   } catch (error) {
     if (!(error instanceof WireError)) throw error;
     const known = isFields(raw) ? raw : {};
-    const colours = { scale: [0, 1] as const, reference: null };
-    const rest = { leaf: "", dtype: "", axes: [], axes_kind: "generic", axes_reason: "", statistics: null };
-    const picture = { kind: "nothing", reason: `unreadable: ${error.message}` } as const;
-    const shape = Array.isArray(known.shape) ? (known.shape as number[]) : [];
-    return { ...rest, ...known, ...colours, histogram: null, ranking: null, shape, picture };
+    return {
+      ...{ leaf: "", dtype: "", axes: [], axes_kind: "generic", axes_reason: "", statistics: null },
+      ...known,
+      ...{ scale: [0, 1], reference: null, histogram: null, ranking: null },
+      shape: Array.isArray(known.shape) ? (known.shape as number[]) : [],
+      picture: { kind: "nothing", reason: `unreadable: ${error.message}` },
+    };
   }
 }
 
@@ -175,8 +181,8 @@ export function tilesFromWire(raw: unknown): Tiles | null {
   for (const tile of tiles as readonly TileInfo[]) {
     const what = `tile ${tile.key}`;
     if (tile.error) continue;
-    const size = ITEM_BYTES[tile.dtype] ?? fail(`${what}: unknown dtype ${String(tile.dtype)}`);
-    checkBytes(what, tile.data, elements(what, tile.rows, tile.columns) * size);
+    const [size] = DTYPES[tile.dtype] ?? fail(`${what}: unknown dtype ${tile.dtype}`);
+    checkBytes(what, tile.data, elements(what, [tile.rows, tile.columns]) * size);
   }
   return raw as Tiles;
 }
@@ -231,21 +237,5 @@ function halfToFloat(bits: number): number {
   return sign * (1024 + fraction) * 2 ** (exponent - 25);
 }
 
-/** The values of a tile, row by row, in the narrowest type that holds them exactly. The bytes are copied. */
-export function tileValues(tile: TileInfo): Float32Array | Float64Array {
-  const bytes = bytesOf(tile.data);
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const count = tile.rows * tile.columns;
-  const wide = tile.dtype === "float64" || tile.dtype === "int32";
-  const out = wide ? new Float64Array(count) : new Float32Array(count);
-  const read: Readonly<Record<TileDtype, (i: number) => number>> = {
-    float16: (i) => halfToFloat(view.getUint16(i * 2, true)),
-    float32: (i) => view.getFloat32(i * 4, true),
-    float64: (i) => view.getFloat64(i * 8, true),
-    int32: (i) => view.getInt32(i * 4, true),
-    uint8: (i) => view.getUint8(i),
-  };
-  const at = read[tile.dtype];
-  for (let i = 0; i < count; i++) out[i] = at(i);
-  return out;
-}
+/** The values of a tile, row by row. The bytes are copied. */
+export const tileValues = ({ dtype, data }: TileInfo): Values => DTYPES[dtype][1](aligned(data));
