@@ -1,32 +1,34 @@
-/** Cells of the grid that lines may run through. */
+/** Who runs through the free cells of the grid, at port height. */
 
 import type { Grid } from "./grid";
 
-/** Who runs through the free cells of the grid, at port height. */
-export class Board {
-  private readonly runs = new Map<number, string>();
+export interface Board {
+  /**
+   * Takes each stretch, cells of a row from `first` to `last`, for the bundle; false, and nothing is taken, where one of
+   * them holds a card or the line of another bundle.
+   */
+  take(bundle: string, ...stretches: readonly (readonly [row: number, first: number, last: number])[]): boolean;
+  /** Cells of a column hold no card. */
+  clear(column: number, first: number, last: number): boolean;
+}
 
-  constructor(private readonly grid: Grid) {}
-
-  private key(row: number, column: number): number {
-    return row * this.grid.columns + column;
-  }
-
-  /** Cells from `first` to `last` hold no card, and no line but the bundle's own. */
-  free(row: number, first: number, last: number, bundle: string): boolean {
-    for (let column = first; column <= last; column++) {
-      const key = this.key(row, column);
-      if (this.grid.cell[key]! >= 0 || (this.runs.get(key) ?? bundle) !== bundle) return false;
-    }
+export function board({ columns, cell }: Grid): Board {
+  const runs = new Map<number, string>();
+  const free = (bundle: string, row: number, first: number, last: number): boolean => {
+    for (let key = row * columns + first; key <= row * columns + last; key++)
+      if (cell[key]! >= 0 || (runs.get(key) ?? bundle) !== bundle) return false;
     return true;
-  }
-
-  clear(column: number, first: number, last: number): boolean {
-    for (let row = first; row <= last; row++) if (this.grid.cell[this.key(row, column)]! >= 0) return false;
-    return true;
-  }
-
-  reserve(row: number, first: number, last: number, bundle: string): void {
-    for (let column = first; column <= last; column++) this.runs.set(this.key(row, column), bundle);
-  }
+  };
+  return {
+    take(bundle, ...stretches) {
+      if (!stretches.every((stretch) => free(bundle, ...stretch))) return false;
+      for (const [row, first, last] of stretches)
+        for (let column = first; column <= last; column++) runs.set(row * columns + column, bundle);
+      return true;
+    },
+    clear(column, first, last) {
+      for (let row = first; row <= last; row++) if (cell[row * columns + column]! >= 0) return false;
+      return true;
+    },
+  };
 }

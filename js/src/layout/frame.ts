@@ -14,7 +14,7 @@ import {
   TRACK_STEP,
 } from "./metrics";
 import type { Piece } from "./pieces";
-import { keyOf, type Step } from "./routes";
+import { h, keyOf, type Step, v } from "./routes";
 
 /** What is known of a channel: how many lines lie side by side, and whether one of them drops onto a card below. */
 export interface Channel {
@@ -37,9 +37,11 @@ export interface Frame {
   box(piece: Piece): { readonly x: number; readonly y: number; readonly width: number; readonly height: number };
 }
 
-interface Axis {
-  readonly starts: readonly number[];
-  readonly size: number;
+/** Along one axis: how far each column (row) is from the one before it, and where its lines lie in that gap. */
+interface Gaps {
+  size(index: number): number;
+  /** `start` and `end` of the gap are known once all sizes are. */
+  at(step: Step, track: number, start: number, end: number): number;
 }
 
 /** A turn and an arrowhead beside the lines of a gap. */
@@ -49,11 +51,11 @@ const ARC_OVER_GROUP = 10;
 /** Room over the highest line of a gutter. */
 const CLEAR = 14;
 
-/** The highest level among the pieces at each place. */
-function highest(pieces: readonly Piece[], count: number, placeOf: (piece: Piece) => number): number[] {
-  const levels = new Array<number>(count).fill(0);
-  for (const piece of pieces) levels[placeOf(piece)] = Math.max(levels[placeOf(piece)]!, piece.level);
-  return levels;
+/** Padding, at each of `count` places, of the outermost frame that has its border there. */
+function padding(pieces: readonly Piece[], count: number, placeOf: (piece: Piece) => number): number[] {
+  const pads = new Array<number>(count).fill(0);
+  for (const piece of pieces) pads[placeOf(piece)] = Math.max(pads[placeOf(piece)]!, piece.level * GROUP_PAD);
+  return pads;
 }
 
 /** `slack` is spread over the gaps between columns. */
@@ -64,31 +66,22 @@ export function makeFrame(
   channels: Channels,
   slack: number,
 ): Frame {
-  const gaps = new Gaps(grid, pieces, channels, slack);
-  const gutters = new Gutters(grid, pieces, channels);
-  const horizontal = lay(grid.columns, card.width, (index) => gaps.size(index));
-  const vertical = lay(grid.rows, card.height, (index) => gutters.size(index));
-  const [x, y] = [horizontal.starts, vertical.starts];
-  const end = (starts: readonly number[], index: number, size: number): number =>
-    index === 0 ? 0 : starts[index - 1]! + size;
+  const stack = stacks(grid, pieces, channels);
+  const axes = {
+    v: lay(grid.columns, card.width, columnGaps(grid, pieces, channels, slack)),
+    h: lay(grid.rows, card.height, rowGaps(grid, pieces, channels, stack)),
+  };
+  const [x, y] = [axes.v.starts, axes.h.starts];
   return {
-    width: horizontal.size,
-    height: vertical.size,
+    width: axes.v.size,
+    height: axes.h.size,
     x,
     y,
-    at(step, track) {
-      if (step.axis === "v")
-        return gaps.at(step.index, track, end(x, step.index, card.width), x[step.index] ?? horizontal.size);
-      return gutters.at(step, track, end(y, step.index, card.height), y[step.index] ?? vertical.size);
-    },
-    extent(step) {
-      const [starts, size, all] =
-        step.axis === "v" ? [x, card.width, horizontal.size] : [y, card.height, vertical.size];
-      return { lo: end(starts, step.index, size), hi: starts[step.index] ?? all };
-    },
+    at: (step, track) => axes[step.axis].at(step, track),
+    extent: (step) => axes[step.axis].extent(step.index),
     box(piece) {
       const pad = piece.level * GROUP_PAD;
-      const top = y[piece.top]! - gutters.stack(piece.top, piece.level);
+      const top = y[piece.top]! - stack(piece.top, piece.level);
       const left = x[piece.left]! - pad;
       return {
         x: left,
@@ -100,124 +93,91 @@ export function makeFrame(
   };
 }
 
-function lay(count: number, size: number, before: (index: number) => number): Axis {
+/** `count` columns (rows) of one size, and the gaps between them. */
+function lay(count: number, size: number, gaps: Gaps) {
   const starts: number[] = [];
-  let at = 0;
+  let all = 0;
   for (let index = 0; index < count; index++) {
-    at += before(index);
-    starts.push(at);
-    at += size;
+    all += gaps.size(index);
+    starts.push(all);
+    all += size;
   }
-  return { starts, size: at + before(count) };
+  all += gaps.size(count);
+  const extent = (index: number) => ({ lo: index && starts[index - 1]! + size, hi: starts[index] ?? all });
+  const at = (step: Step, track: number): number => {
+    const { lo, hi } = extent(step.index);
+    return gaps.at(step, track, lo, hi);
+  };
+  return { starts, size: all, extent, at };
 }
 
-class Gaps {
-  private readonly sizes: readonly number[];
-  private readonly tracks: readonly number[];
-  /** Padding of the groups that end before and that start after each gap. */
-  private readonly before: readonly number[];
-  private readonly after: readonly number[];
-
-  constructor(
-    private readonly grid: Grid,
-    pieces: readonly Piece[],
-    channels: Channels,
-    slack: number,
-  ) {
-    const indices = Array.from({ length: grid.columns + 1 }, (_, index) => index);
-    this.tracks = indices.map((index) => channels.get(keyOf({ axis: "v", index, level: 0 }))?.tracks ?? 0);
-    this.before = highest(pieces, indices.length, (piece) => piece.right + 1).map((level) => level * GROUP_PAD);
-    this.after = highest(pieces, indices.length, (piece) => piece.left).map((level) => level * GROUP_PAD);
-    this.sizes = indices.map((index) => this.sizeOf(index, slack));
-  }
-
-  size(index: number): number {
-    return this.sizes[index]!;
-  }
-
-  private sizeOf(index: number, slack: number): number {
-    const tracks = this.tracks[index]!;
-    const pads = this.before[index]! + this.after[index]!;
-    if (index === 0 || index === this.grid.columns) return pads + MARGIN + Math.max(0, tracks - 1) * TRACK_STEP;
-    const lines = tracks > 0 ? TURNS + (tracks - 1) * TRACK_STEP : GAP / 2;
-    const least = Math.max(GAP, pads + lines);
-    return Math.max(least, Math.min(least + slack, GAP_MAX));
-  }
-
-  at(index: number, track: number, start: number, end: number): number {
-    const [before, after] = [this.before[index]!, this.after[index]!];
-    if (index === 0) return end - after - MARGIN / 2 - track * TRACK_STEP;
-    if (index === this.grid.columns) return start + before + MARGIN / 2 + track * TRACK_STEP;
-    const middle = (start + before + end - after) / 2;
-    const width = (Math.max(1, this.tracks[index]!) - 1) * TRACK_STEP;
-    // Off the middle: the arrowhead needs the room.
-    return middle - 2 - width / 2 + track * TRACK_STEP;
-  }
+function columnGaps({ columns }: Grid, pieces: readonly Piece[], channels: Channels, slack: number): Gaps {
+  const before = padding(pieces, columns + 1, (piece) => piece.right + 1);
+  const after = padding(pieces, columns + 1, (piece) => piece.left);
+  const tracksIn = before.map((_, index) => channels.get(keyOf(v(index)))?.tracks ?? 0);
+  return {
+    size(index) {
+      const tracks = tracksIn[index]!;
+      const pads = before[index]! + after[index]!;
+      if (index === 0 || index === columns) return pads + MARGIN + Math.max(0, tracks - 1) * TRACK_STEP;
+      const lines = tracks > 0 ? TURNS + (tracks - 1) * TRACK_STEP : GAP / 2;
+      const least = Math.max(GAP, pads + lines);
+      return Math.max(least, Math.min(least + slack, GAP_MAX));
+    },
+    at({ index }, track, start, end) {
+      const [left, right] = [start + before[index]!, end - after[index]!];
+      const offset = track * TRACK_STEP;
+      if (index === 0) return right - MARGIN / 2 - offset;
+      if (index === columns) return left + MARGIN / 2 + offset;
+      const width = (Math.max(1, tracksIn[index]!) - 1) * TRACK_STEP;
+      // Off the middle: the arrowhead needs the room.
+      return (left + right) / 2 - 2 - width / 2 + offset;
+    },
+  };
 }
 
-class Gutters {
-  private readonly sizes: readonly number[];
-  private readonly channels: readonly Channel[];
+/** Height over a row of the frames up to a level, each with its arcs inside and its name on top. */
+function stacks({ rows }: Grid, pieces: readonly Piece[], channels: Channels): (row: number, level: number) => number {
+  const heights = Array.from({ length: rows + 1 }, () => [0]);
+  for (const { top, level: most } of pieces) {
+    const found = heights[top]!;
+    for (let level = found.length; level <= most; level++) {
+      const tracks = channels.get(keyOf(h(top, level)))?.tracks ?? 0;
+      const arcs = tracks > 0 ? ARC_IN_GROUP + (tracks - 1) * ARC_STEP + GROUP_PAD : 0;
+      found.push(found.at(-1)! + arcs + GROUP_HEADER);
+    }
+  }
+  return (row, level) => heights[row]![level] ?? heights[row]!.at(-1)!;
+}
+
+function rowGaps(
+  { rows }: Grid,
+  pieces: readonly Piece[],
+  channels: Channels,
+  stack: (row: number, level: number) => number,
+): Gaps {
   /** Under each row above, padding of the groups that end there. */
-  private readonly feet: readonly number[];
-  /** Over each row, by level: height of the frames up to it, each with its arcs inside and its name on top. */
-  private readonly stacks: readonly (readonly number[])[];
-
-  constructor(
-    private readonly grid: Grid,
-    pieces: readonly Piece[],
-    channels: Channels,
-  ) {
-    const none = { tracks: 0, drops: false };
-    const indices = Array.from({ length: grid.rows + 1 }, (_, index) => index);
-    const levels = Math.max(0, ...pieces.map((piece) => piece.level));
-    const channel = (index: number, level: number): Channel => channels.get(keyOf({ axis: "h", index, level })) ?? none;
-    this.channels = indices.map((index) => channel(index, 0));
-    this.feet = highest(pieces, indices.length, (piece) => piece.bottom + 1).map((level) => level * GROUP_PAD);
-    const tops = highest(pieces, indices.length, (piece) => piece.top);
-    this.stacks = indices.map((index) => {
-      const heights = [0];
-      for (let level = 1; level <= levels; level++) {
-        const { tracks } = channel(index, level);
-        const arcs = tracks > 0 ? ARC_IN_GROUP + (tracks - 1) * ARC_STEP + GROUP_PAD : 0;
-        heights.push(heights[level - 1]! + (level <= tops[index]! ? arcs + GROUP_HEADER : 0));
-      }
-      return heights;
-    });
-    this.sizes = indices.map((index) => this.sizeOf(index));
-  }
-
-  stack(row: number, level: number): number {
-    return this.stacks[row]![level]!;
-  }
-
-  size(index: number): number {
-    return this.sizes[index]!;
-  }
-
-  private whole(index: number): number {
-    return this.stacks[index]!.at(-1)!;
-  }
-
-  private first(index: number): number {
-    return this.whole(index) > 0 ? ARC_OVER_GROUP : ARC;
-  }
-
-  private sizeOf(index: number): number {
-    const { tracks } = this.channels[index]!;
-    const frames = this.feet[index]! + this.whole(index);
-    const lines = tracks > 0 ? this.first(index) + (tracks - 1) * ARC_STEP + CLEAR : 0;
-    if (index === 0 || index === this.grid.rows) return frames + Math.max(MARGIN, lines);
-    return Math.max(GUTTER, frames + lines, frames > 0 ? frames + MARGIN : 0);
-  }
-
-  at({ index, level }: Step, track: number, start: number, end: number): number {
-    if (level > 0) return end - this.stack(index, level - 1) - ARC_IN_GROUP - track * ARC_STEP;
-    const top = start + this.feet[index]!;
-    if (index === this.grid.rows) return top + CLEAR + track * ARC_STEP;
-    const bottom = end - this.whole(index);
-    const { tracks, drops } = this.channels[index]!;
-    if (!drops && index > 0) return (top + bottom) / 2 + ((tracks - 1) / 2 - track) * ARC_STEP;
-    return bottom - this.first(index) - track * ARC_STEP;
-  }
+  const feet = padding(pieces, rows + 1, (piece) => piece.bottom + 1);
+  const lanes = feet.map((_, index): Channel => channels.get(keyOf(h(index))) ?? { tracks: 0, drops: false });
+  const whole = (index: number): number => stack(index, Number.POSITIVE_INFINITY);
+  const first = (index: number): number => (whole(index) > 0 ? ARC_OVER_GROUP : ARC);
+  return {
+    size(index) {
+      const { tracks } = lanes[index]!;
+      const frames = feet[index]! + whole(index);
+      const lines = tracks > 0 ? first(index) + (tracks - 1) * ARC_STEP + CLEAR : 0;
+      if (index === 0 || index === rows) return frames + Math.max(MARGIN, lines);
+      return Math.max(GUTTER, frames + lines, frames > 0 ? frames + MARGIN : 0);
+    },
+    at({ index, level }, track, start, end) {
+      const offset = track * ARC_STEP;
+      if (level > 0) return end - stack(index, level - 1) - ARC_IN_GROUP - offset;
+      const top = start + feet[index]!;
+      if (index === rows) return top + CLEAR + offset;
+      const bottom = end - whole(index);
+      const { tracks, drops } = lanes[index]!;
+      if (!drops && index > 0) return (top + bottom) / 2 + ((tracks - 1) / 2) * ARC_STEP - offset;
+      return bottom - first(index) - offset;
+    },
+  };
 }

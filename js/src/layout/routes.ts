@@ -1,6 +1,6 @@
 /** Which way each edge takes: out of one side of a card, along channels between the cards, into another side. */
 
-import { Board } from "./board";
+import { board } from "./board";
 import { type Bundle, bundles } from "./bundles";
 import type { Grid } from "./grid";
 import type { Link, Net } from "./net";
@@ -59,165 +59,123 @@ interface Ends extends Bundle {
 
 const KIND_ORDER = { main: 0, merge: 1, skip: 2 } as const;
 
+const way = (exit: Side, entry: Side, ...steps: readonly Step[]): Way => ({ exit, entry, steps });
+
 export function routeAll(net: Net, grid: Grid, pieces: readonly Piece[]): Route[] {
-  const router = new Router(net, grid, pieces);
+  const router = makeRouter(net, grid, pieces);
   const bundle = bundles(net);
-  const all = net.links.map((link, index) => ({
-    index,
-    ...bundle(link),
-    link,
-    from: { row: grid.row[link.source]!, column: grid.column[link.source]! },
-    to: { row: grid.row[link.target]!, column: grid.column[link.target]! },
-  }));
+  const place = (node: number) => ({ row: grid.row[node]!, column: grid.column[node]! });
+  const all = net.links.map((link) => ({ ...bundle(link), link, from: place(link.source), to: place(link.target) }));
   const span = ({ from, to }: Ends): number =>
     Math.abs(to.row - from.row) * grid.columns + Math.abs(to.column - from.column);
-  const ways = new Map<number, Way>();
+  const ways = new Map<Ends, Way>();
   // Straight lines first: the rest has to keep out of their way. Short ones before long ones.
-  const order = all
-    .slice()
-    .sort((a, b) => KIND_ORDER[a.link.kind] - KIND_ORDER[b.link.kind] || span(a) - span(b) || a.index - b.index);
-  const later = order.filter((ends) => {
-    const way = router.straight(ends);
-    if (way) ways.set(ends.index, way);
-    return !way;
-  });
-  for (const ends of later) ways.set(ends.index, router.way(ends));
-  return all.map((ends) => named(ends.link, ends, ways.get(ends.index)!));
+  const order = [...all].sort((a, b) => KIND_ORDER[a.link.kind] - KIND_ORDER[b.link.kind] || span(a) - span(b));
+  for (const find of [router.straight, router.way])
+    for (const ends of order) {
+      const found = ways.get(ends) ?? find(ends);
+      if (found) ways.set(ends, found);
+    }
+  return all.map((ends) => named(ends.link, ends, ways.get(ends)!));
 }
 
-class Router {
-  private readonly board: Board;
-  private readonly leftTaken = new Set<number>();
-  /** Kinds that leave a stage. */
-  private readonly leaves: readonly ReadonlySet<Link["kind"]>[];
-
-  constructor(
-    net: Net,
-    private readonly grid: Grid,
-    private readonly pieces: readonly Piece[],
-  ) {
-    this.board = new Board(grid);
-    this.leaves = net.out.map((links) => new Set(links.map((link) => link.kind)));
-  }
-
+interface Router {
   /** Port to port along the row, when nothing lies between. */
-  straight({ link, from, to, bundle }: Ends): Way | null {
-    if (from.row !== to.row || to.column <= from.column) return null;
-    if (!this.board.free(from.row, from.column + 1, to.column - 1, bundle)) return null;
-    this.board.reserve(from.row, from.column + 1, to.column - 1, bundle);
-    this.leftTaken.add(link.target);
-    return { exit: "right", entry: "left", steps: [] };
-  }
+  straight(ends: Ends): Way | null;
+  way(ends: Ends): Way;
+}
 
-  way(ends: Ends): Way {
-    const { from, to } = ends;
-    const bands = this.grid.band[to.row]! - this.grid.band[from.row]!;
-    if (bands > 0) return this.toLaterBand(ends);
-    if (bands < 0) return this.upwards(ends);
-    if (from.row === to.row) return this.alongRow(ends);
-    return from.row < to.row ? this.toLowerLane(ends) : this.toUpperLane(ends);
-  }
-
-  private alongRow({ link, from, to }: Ends): Way {
-    if (link.kind === "main" && to.column > from.column) {
-      return { exit: "right", entry: "top", steps: [v(from.column + 1), h(to.row)] };
-    }
-    const level = sharedLevel(this.pieces, from.row, from.column, to.column);
-    return { exit: "top", entry: "top", steps: [h(from.row, level)] };
-  }
-
-  private toLowerLane(ends: Ends): Way {
-    const { link, from, to } = ends;
-    if (link.kind === "main") {
-      const direct = this.throughGap(ends);
-      if (direct) return direct;
-    }
-    if (this.leavesRight(link)) return { exit: "right", entry: "top", steps: [v(from.column + 1), h(to.row)] };
-    if (to.row === from.row + 1) return { exit: "bottom", entry: "top", steps: [h(to.row)] };
-    return { exit: "bottom", entry: "top", steps: [h(from.row + 1), v(this.sideOf(ends)), h(to.row)] };
-  }
-
-  private toUpperLane(ends: Ends): Way {
-    const { link, from, to, bundle } = ends;
-    if (link.kind === "main") {
-      const direct = this.throughGap(ends);
-      if (direct) return direct;
-    }
-    const ahead = to.column > from.column;
-    if (this.grid.folded.has(link.source)) {
-      return { exit: "bottom", entry: "bottom", steps: [h(from.row + 1), v(to.column), h(to.row + 1)] };
-    }
-    if (this.leavesRight(link)) {
-      if (
-        ahead &&
-        this.board.free(from.row, from.column + 1, to.column, bundle) &&
-        this.board.clear(to.column, to.row + 1, from.row)
-      ) {
-        this.board.reserve(from.row, from.column + 1, to.column, bundle);
-        return { exit: "right", entry: "bottom", steps: [] };
-      }
-      const along = ahead && this.board.free(from.row, from.column + 1, to.column - 1, bundle);
-      if (along) this.board.reserve(from.row, from.column + 1, to.column - 1, bundle);
-      return { exit: "right", entry: "bottom", steps: [v(along ? to.column : from.column + 1), h(to.row + 1)] };
-    }
-    return this.upwards(ends);
-  }
-
-  private upwards(ends: Ends): Way {
-    const { from, to } = ends;
-    if (to.row + 1 === from.row) return { exit: "top", entry: "bottom", steps: [h(from.row)] };
-    return { exit: "top", entry: "bottom", steps: [h(from.row), v(this.sideOf(ends)), h(to.row + 1)] };
-  }
-
-  /** The return edge: right, down, back in the gutter over the target's band, down, in from the left. */
-  private toLaterBand(ends: Ends): Way {
-    const { link, from, to } = ends;
-    if (link.kind === "main" && !this.leftTaken.has(link.target)) {
-      this.leftTaken.add(link.target);
-      return {
-        exit: "right",
-        entry: "left",
-        steps: [v(from.column + 1), h(this.grid.firstRow[to.row]!), v(to.column)],
-      };
-    }
-    if (this.leavesRight(link)) return { exit: "right", entry: "top", steps: [v(from.column + 1), h(to.row)] };
-    if (to.row === from.row + 1) return { exit: "bottom", entry: "top", steps: [h(to.row)] };
-    return { exit: "bottom", entry: "top", steps: [h(from.row + 1), v(this.sideOf(ends)), h(to.row)] };
-  }
-
-  /** To another lane through one gap, the earliest that both rows leave free. */
-  private throughGap({ link, from, to, bundle }: Ends): Way | null {
-    if (this.leftTaken.has(link.target)) return null;
-    for (let gap = from.column + 1; gap <= to.column; gap++) {
-      if (!this.board.free(from.row, from.column + 1, gap - 1, bundle)) return null;
-      if (!this.board.free(to.row, gap, to.column - 1, bundle)) continue;
-      this.board.reserve(from.row, from.column + 1, gap - 1, bundle);
-      this.board.reserve(to.row, gap, to.column - 1, bundle);
-      this.leftTaken.add(link.target);
-      return { exit: "right", entry: "left", steps: [v(gap)] };
-    }
-    return null;
-  }
+function makeRouter(net: Net, grid: Grid, pieces: readonly Piece[]): Router {
+  const { take, clear } = board(grid);
+  const leftTaken = new Set<number>();
+  /** Kinds that leave a stage. */
+  const leaves = net.out.map((links) => new Set(links.map((link) => link.kind)));
 
   /** The right port belongs to one kind: the main edges', else the merges', else the skips'. */
-  private leavesRight(link: Link): boolean {
-    const kinds = this.leaves[link.source]!;
-    return link.kind === "main" || (!kinds.has("main") && (link.kind === "merge" || !kinds.has("merge")));
-  }
+  const leavesRight = ({ kind, source }: Link): boolean => {
+    const kinds = leaves[source]!;
+    return kind === "main" || (!kinds.has("main") && (kind === "merge" || !kinds.has("merge")));
+  };
 
   /** The gap beside the source, towards the target; beside the target where lines join. */
-  private sideOf({ from, to, joins }: Ends): number {
+  const sideOf = ({ from, to, joins }: Ends): number => {
     if (joins) return from.column < to.column ? to.column : to.column + 1;
     return to.column < from.column ? from.column : from.column + 1;
-  }
+  };
+
+  const alongRow = ({ link, from, to }: Ends): Way =>
+    link.kind === "main" && to.column > from.column
+      ? way("right", "top", v(from.column + 1), h(to.row))
+      : way("top", "top", h(from.row, sharedLevel(pieces, from.row, from.column, to.column)));
+
+  const upwards = (ends: Ends): Way => {
+    const { from, to } = ends;
+    if (to.row + 1 === from.row) return way("top", "bottom", h(from.row));
+    return way("top", "bottom", h(from.row), v(sideOf(ends)), h(to.row + 1));
+  };
+
+  const downwards = (ends: Ends): Way => {
+    const { link, from, to } = ends;
+    if (leavesRight(link)) return way("right", "top", v(from.column + 1), h(to.row));
+    if (to.row === from.row + 1) return way("bottom", "top", h(to.row));
+    return way("bottom", "top", h(from.row + 1), v(sideOf(ends)), h(to.row));
+  };
+
+  /** To another lane through one gap, the earliest that both rows leave free. */
+  const throughGap = ({ link, from, to, bundle }: Ends): Way | null => {
+    if (link.kind !== "main" || leftTaken.has(link.target)) return null;
+    for (let gap = from.column + 1; gap <= to.column; gap++) {
+      if (!take(bundle, [from.row, from.column + 1, gap - 1], [to.row, gap, to.column - 1])) continue;
+      leftTaken.add(link.target);
+      return way("right", "left", v(gap));
+    }
+    return null;
+  };
+
+  const toUpperLane = (ends: Ends): Way => {
+    const { link, from, to, bundle } = ends;
+    const ahead = to.column > from.column;
+    if (grid.folded.has(link.source)) return way("bottom", "bottom", h(from.row + 1), v(to.column), h(to.row + 1));
+    if (!leavesRight(link)) return upwards(ends);
+    const [start, end] = [from.column + 1, to.column];
+    if (ahead && clear(end, to.row + 1, from.row) && take(bundle, [from.row, start, end]))
+      return way("right", "bottom");
+    const along = ahead && take(bundle, [from.row, start, end - 1]);
+    return way("right", "bottom", v(along ? end : start), h(to.row + 1));
+  };
+
+  /** The return edge: right, down, back in the gutter over the target's band, down, in from the left. */
+  const toLaterBand = (ends: Ends): Way => {
+    const { link, from, to } = ends;
+    if (link.kind !== "main" || leftTaken.has(link.target)) return downwards(ends);
+    leftTaken.add(link.target);
+    return way("right", "left", v(from.column + 1), h(grid.firstRow[to.row]!), v(to.column));
+  };
+
+  return {
+    straight({ link, from, to, bundle }) {
+      if (from.row !== to.row || to.column <= from.column) return null;
+      if (!take(bundle, [from.row, from.column + 1, to.column - 1])) return null;
+      leftTaken.add(link.target);
+      return way("right", "left");
+    },
+    way(ends) {
+      const { from, to } = ends;
+      const bands = grid.band[to.row]! - grid.band[from.row]!;
+      if (bands > 0) return toLaterBand(ends);
+      if (bands < 0) return upwards(ends);
+      if (from.row === to.row) return alongRow(ends);
+      return throughGap(ends) ?? (from.row < to.row ? downwards(ends) : toUpperLane(ends));
+    },
+  };
 }
 
 /** In a single column: straight down to the next card, else round the side, main edges on the left. */
 export function columnRoutes(net: Net): Route[] {
   const bundle = bundles(net);
   return net.links.map((link) => {
-    if (link.target === link.source + 1) return named(link, bundle(link), { exit: "bottom", entry: "top", steps: [] });
+    if (link.target === link.source + 1) return named(link, bundle(link), way("bottom", "top"));
     const side = link.kind === "main" ? "left" : "right";
-    return named(link, bundle(link), { exit: side, entry: side, steps: [v(side === "left" ? 0 : 1)] });
+    return named(link, bundle(link), way(side, side, v(side === "left" ? 0 : 1)));
   });
 }
