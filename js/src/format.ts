@@ -73,7 +73,7 @@ export const clip = (text: string, length: number): string =>
 
 /** A template whose numbers are lengths: a hundredth of a px is as fine as can be seen. */
 export const px = (parts: TemplateStringsArray, ...lengths: readonly number[]): string =>
-  String.raw(parts, ...lengths.map((length) => Math.round(length * 100) / 100));
+  parts.reduce((text, part, i) => text + Math.round(lengths[i - 1]! * 100) / 100 + part);
 
 /** Why a control is off. */
 export const needKernel = (what: string): string => `${what} need the kernel`;

@@ -1,4 +1,5 @@
 /** The mean of what each stage gave out, in every frame that has been shown of the present sample. */
+import { held } from "./lists";
 import type { Overview } from "./protocol";
 import { effect, type ReadonlySignal, signal } from "./signals";
 import { atEnd } from "./ends";
@@ -17,8 +18,7 @@ export function historyOf(overview: ReadonlySignal<Overview | null>, end: AbortS
     for (const [stage, [summary]] of Object.entries(shown.stages)) {
       const mean = summary?.statistics?.mean;
       if (mean == null) continue;
-      const means = (next.get(stage) ?? new Map()) as Map<number, number>;
-      next.set(stage, means.set(shown.frame, mean));
+      held(next as Map<string, Map<number, number>>, stage, () => new Map()).set(shown.frame, mean);
     }
     history.set(next);
   });

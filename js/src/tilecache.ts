@@ -1,4 +1,5 @@
 /** Decoded tiles under their keys, least recently used out first, bounded by bytes. */
+import { held } from "./lists";
 import type { Tile } from "./interest";
 
 export interface TileCache {
@@ -57,7 +58,7 @@ export function tileCache(budget: number): TileCache {
       tiles.set(key, tile);
       bytes += cost(tile);
       const [, slice, region] = PARTS.exec(key) ?? [];
-      if (slice && region === "null" && !error) relatives.set(slice, (relatives.get(slice) ?? new Set()).add(tile));
+      if (slice && region === "null" && !error) held(relatives, slice, () => new Set()).add(tile);
     },
     evict(pinned) {
       for (const tile of [...tiles.values()]) {

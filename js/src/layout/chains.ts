@@ -1,5 +1,6 @@
 /** Everything beside the trunk as chains of stages, and the column of each stage on one endless row. */
 
+import { held, times } from "../lists";
 import { CARDS, GAP, GUTTER } from "./metrics";
 import type { Link, Net } from "./net";
 
@@ -51,7 +52,7 @@ function sidePaths(net: Net, linked: readonly boolean[]): number[][] {
   for (const node of net.trunk) free[node] = false;
   const nodes = net.rank.map((_, node) => node).filter((node) => free[node]);
   nodes.sort((a, b) => net.rank[a]! - net.rank[b]! || a - b);
-  const length = new Array<number>(net.rank.length).fill(0);
+  const length = times(net.rank.length, () => 0);
   for (const node of nodes.slice().reverse()) {
     for (const link of net.out[node]!) {
       if (free[link.target]) length[node] = Math.max(length[node]!, length[link.target]! + 1);
@@ -93,7 +94,7 @@ function findFolds(net: Net, paths: readonly number[][]): Fold[] {
   for (const path of paths) {
     if (rank(path.at(-1)) - rank(path[0]) >= FOLD_LENGTH || rank(path[0]) === 0) continue;
     const first = rank(path[0]);
-    starts.set(first, [...(starts.get(first) ?? []), path]);
+    held(starts, first, () => []).push(path);
   }
   const folds: Fold[] = [];
   let end = -1;

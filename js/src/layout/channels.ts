@@ -1,5 +1,6 @@
 /** Lines side by side in every channel. */
 
+import { held } from "../lists";
 import type { Channel, Frame } from "./frame";
 import { corners, type Lines, type Scene } from "./lines";
 import { arrange, type End, pack } from "./tracks";
@@ -47,14 +48,10 @@ function gather(scene: Scene, frame: Frame, lines: Lines): Map<string, Gathered>
       const key = route.channels[index]!;
       // Packed towards the cards: in the outermost channels that is the inner side.
       const fromStart = step.axis === "v" ? step.index > 0 : step.index === scene.grid.rows;
-      const channel = found.get(key) ?? { bundles: new Map(), drops: false, fromStart };
-      found.set(key, channel);
+      const channel = held(found, key, () => ({ bundles: new Map(), drops: false, fromStart }));
       const [from, to] = endsOf(points, index + 1, step.axis);
-      let line = channel.bundles.get(route.bundle);
-      if (!line) {
-        line = { lo: from.at, hi: from.at, ends: [], extent: { lo: from.at, hi: from.at } };
-        channel.bundles.set(route.bundle, line);
-      }
+      const at = { lo: from.at, hi: from.at };
+      const line = held(channel.bundles, route.bundle, () => ({ ...at, ends: [], extent: at }));
       line.ends.push(from, to);
       grow(line, Math.min(from.at, to.at), Math.max(from.at, to.at));
       grow(line.extent, line.lo, line.hi);

@@ -1,5 +1,6 @@
 /** Grid and channels in px: columns and rows as wide and as far apart as the lines between them need. */
 
+import { times } from "../lists";
 import type { Grid } from "./grid";
 import {
   ARC,
@@ -53,7 +54,7 @@ const CLEAR = 14;
 
 /** Padding, at each of `count` places, of the outermost frame that has its border there. */
 function padding(pieces: readonly Piece[], count: number, placeOf: (piece: Piece) => number): number[] {
-  const pads = new Array<number>(count).fill(0);
+  const pads = times(count, () => 0);
   for (const piece of pieces) pads[placeOf(piece)] = Math.max(pads[placeOf(piece)]!, piece.level * GROUP_PAD);
   return pads;
 }
@@ -138,7 +139,7 @@ function columnGaps({ columns }: Grid, pieces: readonly Piece[], channels: Chann
 
 /** Height over a row of the frames up to a level, each with its arcs inside and its name on top. */
 function stacks({ rows }: Grid, pieces: readonly Piece[], channels: Channels): (row: number, level: number) => number {
-  const heights = Array.from({ length: rows + 1 }, () => [0]);
+  const heights = times(rows + 1, () => [0]);
   for (const { top, level: most } of pieces) {
     const found = heights[top]!;
     for (let level = found.length; level <= most; level++) {

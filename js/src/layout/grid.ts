@@ -1,5 +1,6 @@
 /** The cell of every stage: bands of columns that read left to right, each with the trunk's lane on top. */
 
+import { times } from "../lists";
 import { breakRows, NEVER, type Range } from "./breaks";
 import { type Columns, columns } from "./chains";
 import { branchesIn, packLanes } from "./lanes";
@@ -49,7 +50,7 @@ export function makeGrid(
 }
 
 function breakCosts(net: Net, flat: Columns, members: ReadonlyMap<string, readonly number[]>): number[] {
-  const crossing = new Array<number>(flat.count + 1).fill(0);
+  const crossing = times(flat.count + 1, () => 0);
   for (const { source, target } of net.links) {
     const [a, b] = [flat.column[source]!, flat.column[target]!];
     crossing[Math.min(a, b) + 1]!++;
@@ -90,7 +91,7 @@ function pullInputs(net: Net, flat: Columns, ranges: readonly Range[]): number[]
 }
 
 function place(net: Net, flat: Columns, ranges: readonly Range[], perRow: number): Grid {
-  const row = new Array<number>(net.stages.length).fill(0);
+  const row = times(net.stages.length, () => 0);
   const column = flat.column.slice();
   const band: number[] = [];
   const firstRow: number[] = [];
@@ -122,7 +123,7 @@ function place(net: Net, flat: Columns, ranges: readonly Range[], perRow: number
     row[node] = band.length - 1;
     column[node] = index % width;
   });
-  const cell = new Array<number>(band.length * width).fill(-1);
+  const cell = times(band.length * width, () => -1);
   net.stages.forEach((_, node) => {
     cell[row[node]! * width + column[node]!] = node;
   });

@@ -1,5 +1,6 @@
 /** Branches of a band in lanes below the trunk's. */
 
+import { times } from "../lists";
 import type { Range } from "./breaks";
 import type { Chain, Columns } from "./chains";
 import type { Net } from "./net";
@@ -44,7 +45,7 @@ export function packLanes(net: Net, branches: readonly Branch[]): number[] {
   const order = branches.map((_, index) => index);
   order.sort((a, b) => depth[a]! - depth[b]! || span(a) - span(b) || branches[a]!.nodes[0]! - branches[b]!.nodes[0]!);
   const taken: Branch[][] = [];
-  const lane = new Array<number>(branches.length).fill(0);
+  const lane = times(branches.length, () => 0);
   for (const index of order) {
     const branch = branches[index]!;
     const home = parent[index] === undefined ? 0 : lane[parent[index]!]!;
@@ -77,8 +78,8 @@ function hang(net: Net, branches: readonly Branch[]): { depth: number[]; parent:
       }
     }
   });
-  const depth = new Array<number>(branches.length).fill(-1);
-  const parent = new Array<number | undefined>(branches.length).fill(undefined);
+  const depth = times(branches.length, () => -1);
+  const parent = times(branches.length, (): number | undefined => undefined);
   const spread = (roots: readonly number[]): void => {
     const queue = roots.slice();
     for (const root of roots) depth[root] = 0;

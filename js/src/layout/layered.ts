@@ -1,5 +1,6 @@
 /** Rows that read left to right (one row, or several), and the single column of a narrow canvas. */
 
+import { times } from "../lists";
 import { assignTracks } from "./channels";
 import { type Frame, makeFrame } from "./frame";
 import { type Grid, makeGrid } from "./grid";
@@ -53,7 +54,7 @@ export function downwards(net: Net, groups: readonly LayoutGroup[], card: CardMe
 }
 
 function columnGrid(rows: number): Grid {
-  const index = Array.from({ length: rows }, (_, row) => row);
+  const index = times(rows, (row) => row);
   const zero = index.map(() => 0);
   return {
     rows,

@@ -1,5 +1,6 @@
 /** The graph as arrays of indices: acyclic, ranked by longest path, with its trunk. */
 
+import { times } from "../lists";
 import type { EdgeKind } from "../protocol";
 import type { LayoutGraph, LayoutStage } from "./types";
 
@@ -40,7 +41,7 @@ export function net(graph: LayoutGraph): Net {
     links.push({ id: edge.id, source, target, kind: edge.kind });
   }
   const { out, into, sequence } = acyclic(stages.length, links);
-  const rank = new Array<number>(stages.length).fill(0);
+  const rank = times(stages.length, () => 0);
   for (const node of sequence) {
     for (const link of into[node]!) rank[node] = Math.max(rank[node]!, rank[link.source]! + 1);
   }
@@ -49,15 +50,15 @@ export function net(graph: LayoutGraph): Net {
 
 /** Takes stages as their sources are done; where a cycle blocks, the earliest waiting stage goes first. */
 function acyclic(count: number, links: readonly Link[]): { out: Link[][]; into: Link[][]; sequence: number[] } {
-  const leaving: Link[][] = Array.from({ length: count }, () => []);
-  const missing = new Array<number>(count).fill(0);
+  const leaving: Link[][] = times(count, () => []);
+  const missing = times(count, () => 0);
   for (const link of links) {
     leaving[link.source]!.push(link);
     missing[link.target]!++;
   }
-  const out: Link[][] = Array.from({ length: count }, () => []);
-  const into: Link[][] = Array.from({ length: count }, () => []);
-  const done = new Array<boolean>(count).fill(false);
+  const out: Link[][] = times(count, () => []);
+  const into: Link[][] = times(count, () => []);
+  const done = times(count, () => false);
   const sequence: number[] = [];
   const ready: number[] = [];
   const take = (node: number): void => {

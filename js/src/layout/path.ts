@@ -9,6 +9,33 @@ const INSET = 5;
 
 const distance = (a: Point, b: Point): number => Math.abs(a.x - b.x) + Math.abs(a.y - b.y);
 
+/** What lies between its corners. */
+export const stretches = (points: readonly Point[]): (readonly [Point, Point])[] =>
+  points.slice(1).map((point, index) => [points[index]!, point]);
+
+/** A stretch that runs level: left and right end, and height. */
+export interface Level {
+  readonly lo: number;
+  readonly hi: number;
+  readonly y: number;
+}
+
+/** The longest, and the first such. */
+export function longestLevel(points: readonly Point[]): Level | null {
+  let best: Level | null = null;
+  for (const [a, b] of stretches(points)) {
+    const [lo, hi] = [Math.min(a.x, b.x), Math.max(a.x, b.x)];
+    if (a.y === b.y && (!best || hi - lo > best.hi - best.lo)) best = { lo, hi, y: a.y };
+  }
+  return best;
+}
+
+/** The stretches that run up or down. */
+export const uprights = (points: readonly Point[]): { x: number; top: number; bottom: number }[] =>
+  stretches(points).flatMap(([a, b]) =>
+    a.x === b.x ? [{ x: a.x, top: Math.min(a.y, b.y), bottom: Math.max(a.y, b.y) }] : [],
+  );
+
 /** Without repeated points and points on a straight stretch. */
 export function simplify(points: readonly Point[]): Point[] {
   const kept: Point[] = [];

@@ -1,5 +1,6 @@
 /** Where lines meet the sides of cards. */
 
+import { held } from "../lists";
 import type { Frame } from "./frame";
 import { corners, isLevel, type Lines, type Scene } from "./lines";
 import { ARC_STEP } from "./metrics";
@@ -25,12 +26,11 @@ export function spreadPorts(
     if (!spread(side)) return;
     const { row, column } = { row: scene.grid.row[node]!, column: scene.grid.column[node]! };
     const key = isLevel(side) ? `${side} ${node}` : `${column} ${side === "top" ? row : row + 1}`;
-    const place = places.get(key) ?? { side, named: false, far: new Map<string, number>(), keys: [] };
+    const place = held(places, key, () => ({ side, named: false, far: new Map(), keys: [] }));
     const before = place.far.get(bundle) ?? 0;
     place.far.set(bundle, Math.abs(far) > Math.abs(before) ? far : before);
     place.keys.push([port, bundle]);
     place.named ||= side === "top" && underName(scene, node);
-    places.set(key, place);
   };
   for (const route of scene.routes) {
     const points = corners(scene, frame, lines, route);

@@ -1,5 +1,7 @@
 /** Parallel lines in one channel: which lies beside which, and how closely they pack. */
 
+import { times } from "../lists";
+
 /** Where a line is left, and to which side: -1 left or up, 1 right or down. */
 export interface End {
   readonly at: number;
@@ -103,7 +105,7 @@ export function pack(
   extents: readonly { readonly lo: number; readonly hi: number }[],
   order: readonly number[],
 ): number[] {
-  const track = new Array<number>(extents.length).fill(0);
+  const track = times(extents.length, () => 0);
   order.forEach((index, position) => {
     const extent = extents[index]!;
     for (let earlier = 0; earlier < position; earlier++) {

@@ -1,5 +1,6 @@
 /** Groups as a tree over stages. */
 
+import { held } from "../lists";
 import type { LayoutGroup, LayoutStage } from "./types";
 
 export interface GroupTree {
@@ -30,9 +31,7 @@ export function groupTree(stages: readonly LayoutStage[], groups: readonly Layou
   around.forEach((ids, stage) => {
     ids.forEach((id, depth) => {
       level.set(id, Math.max(level.get(id) ?? 0, depth + 1));
-      const list = found.get(id);
-      if (list) list.push(stage);
-      else found.set(id, [stage]);
+      held(found, id, () => []).push(stage);
     });
   });
   const members = new Map(

@@ -1,5 +1,6 @@
 /** Lines of a U: down the left arm, up the right one, bridges at picture height, a bus from the hub. */
 
+import { held } from "../lists";
 import type { LabelKind, Labelled } from "./labels";
 import { ARC_STEP } from "./metrics";
 import type { Link, Net } from "./net";
@@ -105,9 +106,7 @@ function arcPorts(shape: UShape, places: UPlaces, arcs: ReadonlyMap<Link, number
       [0, link.source],
       [1, link.target],
     ] as const) {
-      const list = ends.get(node) ?? [];
-      list.push({ link, end, key: end === 1 ? length - 1e6 : -length });
-      ends.set(node, list);
+      held(ends, node, () => []).push({ link, end, key: end === 1 ? length - 1e6 : -length });
     }
   });
   const ports = new Map<Link, [number, number]>(links.map((link) => [link, [0, 0]]));

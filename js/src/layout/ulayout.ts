@@ -1,5 +1,6 @@
 /** Encoder and decoder whose skips nest like brackets: drawn as a U. */
 
+import { times } from "../lists";
 import { withHeaders } from "./headers";
 import { placeLabels } from "./labels";
 import type { Canvas } from "./layered";
@@ -76,7 +77,7 @@ function piecesOf(net: Net, tree: GroupTree, places: UPlaces): Placed[] {
   const row = net.stages.map((_, node) => places.row.get(node)!);
   const [column, last] = [starts.map((start) => place.get(start)!), ends.map((end) => place.get(end)!)];
   const rows = places.tops.length;
-  const cell = new Array<number>(rows * edges.length).fill(-1);
+  const cell = times(rows * edges.length, () => -1);
   net.stages.forEach((_, node) => {
     for (let at = column[node]!; at <= last[node]!; at++) cell[row[node]! * edges.length + at] = node;
   });

@@ -2,6 +2,7 @@
  * Pictures: slices of values to pixels. Downscaling averages the *values* over areas and colours afterwards (a mean of
  * colours of both signs would be grey where the mean is zero); upscaling repeats pixels and is left to the browser.
  */
+import { times } from "../lists";
 import { type ColourTable, codesToRgba, decode, floatsToRgba, type Scale, type Values } from "../colour";
 import type { Picture } from "../protocol";
 import { bytesOf } from "../wire";
@@ -77,7 +78,7 @@ const weight = (j: number, s: ReturnType<typeof span>): number =>
 function areaMeans(rows: number, columns: number, out: readonly [number, number], at: (i: number) => number) {
   const [outRows, outColumns] = out;
   const means = new Float32Array(outRows * outColumns);
-  const across = Array.from({ length: outColumns }, (_, c) => span(c, columns, outColumns));
+  const across = times(outColumns, (c) => span(c, columns, outColumns));
   for (let r = 0; r < outRows; r++) {
     const down = span(r, rows, outRows);
     for (let c = 0; c < outColumns; c++) {

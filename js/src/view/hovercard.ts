@@ -1,6 +1,7 @@
 /** The card of a hovered edge: the edge itself is the rule under its header; below it, what crosses. */
 import { colourTable } from "../colour";
 import { sampleShape, viaText } from "../format";
+import { longestLevel } from "../layout/path";
 import type { EdgePath, Point } from "../layout/types";
 import type { EdgeInfo, Summary } from "../protocol";
 import { watch } from "../state";
@@ -22,16 +23,11 @@ const INSET = 9;
 /** An edge this long carries the card on itself. */
 const ROOM = WIDTH;
 
-/** The longest level stretch of a line, on screen. */
+/** The longest level stretch of a line, on screen: its middle and its length. */
 function levelStretch(points: readonly Point[], pane: Pane): { x: number; y: number; length: number } {
-  const on = points.map((point) => toScreen(pane.view.viewport(), { ...point, width: 0, height: 0 }));
-  let best = { x: on[0]!.x, y: on[0]!.y, length: 0 };
-  for (let i = 1; i < on.length; i++) {
-    const [a, b] = [on[i - 1]!, on[i]!];
-    const length = Math.abs(b.x - a.x);
-    if (Math.abs(b.y - a.y) < 0.5 && length > best.length) best = { x: (a.x + b.x) / 2, y: a.y, length };
-  }
-  return best;
+  const { lo, hi, y } = longestLevel(points) ?? { lo: points[0]!.x, hi: points[0]!.x, y: points[0]!.y };
+  const at = toScreen(pane.view.viewport(), { x: lo, y, width: hi - lo, height: 0 });
+  return { x: at.x + at.width / 2, y: at.y, length: at.width };
 }
 
 function tiles(summary: Summary | undefined, pane: Pane): Child[] {

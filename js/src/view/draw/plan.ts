@@ -1,4 +1,5 @@
 /** Where the parts of a picture go inside the picture box of a card. Arithmetic only; CSS px at 100 %. */
+import { times } from "../../lists";
 import type { CardSize } from "../../layout/types";
 import type { Level } from "../../viewport";
 
@@ -88,12 +89,12 @@ export function mosaic(
   const width = side * tile.width + (side - 1) * GAP;
   const height = lines * tile.height + (lines - 1) * GAP;
   const top = (box.height - height + sheets * SHEET_STEP) / 2;
-  const cells = Array.from({ length: count }, (_, i) => ({
+  const cells = times(count, (i) => ({
     x: (i % side) * (tile.width + GAP),
     y: top + Math.floor(i / side) * (tile.height + GAP),
     ...tile,
   }));
-  const behind = Array.from({ length: sheets }, (_, i) => {
+  const behind = times(sheets, (i) => {
     const step = (sheets - i) * SHEET_STEP;
     return { x: step, y: top - step, width, height };
   });

@@ -1,4 +1,5 @@
 /** The slices that a picture shows, with the values that are there for them. */
+import { times } from "../../lists";
 import type { Options, Picture, Summary } from "../../protocol";
 import { bytesOf, int32sOf } from "../../wire";
 import { mapPlanes, type Plane, planeOfCodes, valueAt } from "../canvas";
@@ -85,7 +86,7 @@ export function channelOrder(
 ): readonly number[] {
   const total = Math.max(channelCount(summary), channels.length);
   const wanted = Math.min(count, total);
-  if (order === "index") return Array.from({ length: wanted }, (_, i) => i);
+  if (order === "index") return times(wanted, (i) => i);
   const seen = new Set(channels.slice(0, wanted));
   if (seen.size < wanted && summary.ranking)
     for (const channel of int32sOf(summary.ranking.order)) if (seen.size < wanted) seen.add(channel);
@@ -139,7 +140,7 @@ export function volumeSlots(picture: Extract<Picture, { kind: "volume" }>): read
 
 /** The colour channels of a photo, or the grey one: what tiles of it hold; the photo itself has no values. */
 export function photoSlots(summary: Summary, picture: Extract<Picture, { kind: "photo" }>): readonly Slot[] {
-  return Array.from({ length: Math.min(3, channelCount(summary)) }, (_, channel) => ({
+  return times(Math.min(3, channelCount(summary)), (channel) => ({
     channel,
     slice: null,
     full: picture.size,

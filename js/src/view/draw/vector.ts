@@ -1,4 +1,5 @@
 /** Vectors: bars, cells for a one-hot one, or a folded barcode. */
+import { times } from "../../lists";
 import type { Picture } from "../../protocol";
 import { type Plane, valueAt } from "../canvas";
 import { svg } from "../dom";
@@ -17,8 +18,7 @@ function cells(slot: Slot, values: readonly number[], { box }: PictureStyle): Dr
 }
 
 /** All values of a plane of one row. */
-const valuesOf = (plane: Plane): number[] =>
-  Array.from({ length: plane.columns * plane.rows }, (_, i) => valueAt(plane, 0, i));
+const valuesOf = (plane: Plane): number[] => times(plane.columns * plane.rows, (i) => valueAt(plane, 0, i));
 
 export function drawVector(picture: Extract<Picture, { kind: "vector" }>, style: PictureStyle): Drawing {
   const slot = wholeSlot(picture);

@@ -1,4 +1,5 @@
 /** Where one query looks: an arc to each key, as wide as its weight. */
+import { times } from "../../lists";
 import { px } from "../../format";
 import { type ReadonlySignal, type Signal, watch } from "../../state";
 import { html, setAttributes, svg } from "../dom";
@@ -32,7 +33,7 @@ export function arcsOf(
   count: number,
 ): { key: number; d: string; width: number }[] {
   const x = (index: number): number => ((index + 0.5) * WIDTH) / count;
-  const drawn = Array.from({ length: Math.min(count, weights.length) }, (_, key) => ({ key, weight: weights[key]! }))
+  const drawn = times(Math.min(count, weights.length), (key) => ({ key, weight: weights[key]! }))
     .filter(({ weight }) => weight >= FAINT)
     .sort((a, b) => a.weight - b.weight || a.key - b.key);
   return drawn.map(({ key, weight }) => {
@@ -54,9 +55,7 @@ export function arcs(source: ArcsSource, end: AbortSignal): HTMLElement | null {
   const { reading, spot, labels, count } = source;
   if (count > MOST_KEYS) return null;
   const figure = svg("svg", { width: WIDTH, height: TOP, viewBox: `0 0 ${WIDTH} ${TOP}`, "aria-hidden": "true" });
-  const buttons = Array.from({ length: count }, (_, key) =>
-    html("button", { "data-key": key }, html("span"), html("small")),
-  );
+  const buttons = times(count, (key) => html("button", { "data-key": key }, html("span"), html("small")));
   const keys = html("div.i-keys", ...buttons);
   const heading = html("p.i-from");
   watch(end, () => {

@@ -1,4 +1,5 @@
 /** How a leaf can be looked at: what its grid shows, how large one picture of it is, and which axis is which. */
+import { times } from "../../lists";
 import type { Options, Summary } from "../../protocol";
 import { int32sOf } from "../../wire";
 
@@ -69,7 +70,7 @@ const MOST_ITEMS = 2 ** 20;
 
 /** Ranked items first; the wire carries at most 4,096 ranks, so those behind them follow by index. */
 function orderOf({ ranking }: Summary, count: number, rule: Rule): number[] {
-  const natural = Array.from({ length: Math.min(count, MOST_ITEMS) }, (_, i) => i);
+  const natural = times(Math.min(count, MOST_ITEMS), (i) => i);
   if (rule === "index" || !ranking) return natural;
   const ranked = new Set(int32sOf(ranking.order).filter((index) => index >= 0 && index < count));
   return [...ranked, ...natural.filter((index) => !ranked.has(index))];

@@ -1,4 +1,5 @@
 /** Row and column through the crosshair, drawn like traces of a scope: zero in the middle, warm up, cool down. */
+import { times } from "../../lists";
 import { px } from "../../format";
 import type { Values } from "../../colour";
 import { type ReadonlySignal, watch } from "../../state";
@@ -33,7 +34,7 @@ interface Bar {
 export function barsOf(values: Values, limit: number, length: number): Bar[] {
   const bars = Math.min(values.length, Math.max(1, Math.floor(length)));
   const clip = (value: number): number => Math.max(-1, Math.min(1, value / (limit || 1)));
-  return Array.from({ length: bars }, (_, i) => {
+  return times(bars, (i) => {
     const from = Math.floor((i * values.length) / bars);
     const to = Math.max(from + 1, Math.floor(((i + 1) * values.length) / bars));
     let [low, high] = [0, 0];

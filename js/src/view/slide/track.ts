@@ -1,4 +1,5 @@
 /** The track of the slider: thumbnails of the inputs, a frame around the current one, and runs of the best class. */
+import { times } from "../../lists";
 import { atEnd } from "../../ends";
 import { px } from "../../format";
 import { computed, type ReadonlySignal, signal, watch } from "../../state";
@@ -41,7 +42,7 @@ function strip(frames: Frames, memory: Memory, cells: ReadonlySignal<number>, en
   const box = html("div.s-strip", { "aria-hidden": "true" });
   const canvases = signal<readonly HTMLCanvasElement[]>([]);
   watch(end, () => {
-    canvases.set(Array.from({ length: cells() }, () => html("canvas.s-thumbnail")));
+    canvases.set(times(cells(), () => html("canvas.s-thumbnail")));
     box.replaceChildren(...canvases().map((canvas) => html("span.s-cell", canvas)));
   });
   watch(end, () => {
