@@ -1,5 +1,5 @@
 /** Numbers and shapes as text. Negative numbers carry a true minus sign. */
-import type { EdgeInfo, OpInfo, Shape } from "./protocol";
+import type { EdgeInfo, OpInfo, Shape, StageInfo } from "./protocol";
 
 const MINUS = "−";
 const signed = (value: number, text: string): string => (value < 0 ? MINUS + text : text);
@@ -67,6 +67,9 @@ export const opText = (op: OpInfo): string => (op.detail ? `${op.name}(${op.deta
 /** "cat(dim=1)", "add · relu", or "" for a bare connection. */
 export const viaText = (edge: EdgeInfo): string => edge.via.map(opText).join(" · ");
 
+/** "Conv2d 3×3 /2". */
+export const typeText = ({ type_name, detail }: StageInfo): string => [type_name, detail].filter(Boolean).join(" ");
+
 /** At most `length` characters, the last one an ellipsis where something is left out. */
 export const clip = (text: string, length: number): string =>
   text.length <= length ? text : `${text.slice(0, Math.max(1, length - 1))}…`;
@@ -77,3 +80,9 @@ export const px = (parts: TemplateStringsArray, ...lengths: readonly number[]): 
 
 /** Why a control is off. */
 export const needKernel = (what: string): string => `${what} need the kernel`;
+
+/** 75,264. */
+export const grouped = new Intl.NumberFormat("en-GB").format as (count: number) => string;
+
+export const plural = (count: number, one: string, many = `${one}s`): string =>
+  `${grouped(count)} ${count === 1 ? one : many}`;

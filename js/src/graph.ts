@@ -10,16 +10,19 @@ export interface GraphIndex {
   readonly outgoing: ReadonlyMap<string, readonly EdgeInfo[]>;
 }
 
-const KIND_RANK = { main: 0, merge: 1, skip: 2 } as const;
+/** Which kind comes first where edges are alike otherwise. */
+export const KIND_RANK = { main: 0, merge: 1, skip: 2 } as const;
 
-function byEnd(graph: Graph, end: "source" | "target"): Map<string, EdgeInfo[]> {
+type Parts = Pick<Graph, "stages" | "edges" | "groups">;
+
+function byEnd(graph: Parts, end: "source" | "target"): Map<string, EdgeInfo[]> {
   const lists = new Map<string, EdgeInfo[]>(graph.stages.map((stage) => [stage.id, []]));
   for (const edge of graph.edges) lists.get(edge[end])?.push(edge);
   for (const list of lists.values()) list.sort((a, b) => KIND_RANK[a.kind] - KIND_RANK[b.kind]);
   return lists;
 }
 
-export function indexGraph(graph: Graph): GraphIndex {
+export function indexGraph(graph: Parts): GraphIndex {
   return {
     stages: new Map(graph.stages.map((stage) => [stage.id, stage])),
     edges: new Map(graph.edges.map((edge) => [edge.id, edge])),

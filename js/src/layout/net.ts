@@ -1,6 +1,7 @@
 /** The graph as arrays of indices: acyclic, ranked by longest path, with its trunk. */
 
 import { times } from "../lists";
+import { KIND_RANK } from "../graph";
 import type { EdgeKind } from "../protocol";
 import type { LayoutGraph, LayoutStage } from "./types";
 
@@ -23,8 +24,6 @@ export interface Net {
   /** The deepest path, from its first stage to its last. */
   readonly trunk: readonly number[];
 }
-
-const KIND_FIRST: Readonly<Record<EdgeKind, number>> = { main: 0, merge: 1, skip: 2 };
 
 /** Links that name a missing stage, or one stage twice, are left out: there is nothing to draw. */
 export function net(graph: LayoutGraph): Net {
@@ -92,7 +91,7 @@ function deepestPath(rank: readonly number[], into: readonly (readonly Link[])[]
   const path = [node];
   while (rank[node]! > 0) {
     const steps = into[node]!.filter((link) => rank[link.source] === rank[node]! - 1);
-    steps.sort((a, b) => KIND_FIRST[a.kind] - KIND_FIRST[b.kind] || a.source - b.source);
+    steps.sort((a, b) => KIND_RANK[a.kind] - KIND_RANK[b.kind] || a.source - b.source);
     node = steps[0]!.source;
     path.push(node);
   }

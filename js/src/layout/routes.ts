@@ -1,5 +1,6 @@
 /** Which way each edge takes: out of one side of a card, along channels between the cards, into another side. */
 
+import { KIND_RANK } from "../graph";
 import { board } from "./board";
 import { type Bundle, bundles } from "./bundles";
 import type { Grid } from "./grid";
@@ -57,8 +58,6 @@ interface Ends extends Bundle {
   readonly to: { readonly row: number; readonly column: number };
 }
 
-const KIND_ORDER = { main: 0, merge: 1, skip: 2 } as const;
-
 const way = (exit: Side, entry: Side, ...steps: readonly Step[]): Way => ({ exit, entry, steps });
 
 export function routeAll(net: Net, grid: Grid, pieces: readonly Piece[]): Route[] {
@@ -70,7 +69,7 @@ export function routeAll(net: Net, grid: Grid, pieces: readonly Piece[]): Route[
     Math.abs(to.row - from.row) * grid.columns + Math.abs(to.column - from.column);
   const ways = new Map<Ends, Way>();
   // Straight lines first: the rest has to keep out of their way. Short ones before long ones.
-  const order = [...all].sort((a, b) => KIND_ORDER[a.link.kind] - KIND_ORDER[b.link.kind] || span(a) - span(b));
+  const order = [...all].sort((a, b) => KIND_RANK[a.link.kind] - KIND_RANK[b.link.kind] || span(a) - span(b));
   for (const find of [router.straight, router.way])
     for (const ends of order) {
       const found = ways.get(ends) ?? find(ends);

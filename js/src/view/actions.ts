@@ -64,8 +64,8 @@ export function follow({ view, layout }: Pick<Pane, "view" | "layout">): void {
   view.level.set(levelAt(content.scale, view.level.peek()));
 }
 
-/** Makes a stage the one that the keyboard is on, and shows it. */
-export function goTo(pane: Pick<Pane, "view" | "layout" | "cards">, id: string): void {
+/** Puts the keyboard on a stage, and shows it. */
+export function goTo(pane: Pick<Pane, "view" | "layout" | "cards" | "focusStage">, id: string): void {
   const card = pane.cards.peek().get(id);
   const { view } = pane;
   batch(() => {
@@ -75,6 +75,7 @@ export function goTo(pane: Pick<Pane, "view" | "layout" | "cards">, id: string):
     const after = reveal(before, card, view.size.peek(), 12);
     if (after.x !== before.x || after.y !== before.y) look(pane, after);
   });
+  pane.focusStage(id);
 }
 
 /** Opens a stage into its children; for a stage that cannot, closes the group around it. */

@@ -33,17 +33,7 @@ const SIDE_FROM = 1000;
 const SIDE_HEIGHT = 760;
 const NARROW_BELOW = 660;
 
-const NO_GRAPH: Graph = {
-  version: 1,
-  trace: "",
-  model: { name: "", parameters: 0, device: "", forward_ms: null },
-  topology: "runtime",
-  stages: [],
-  groups: [],
-  edges: [],
-  notes: [],
-  failure: null,
-};
+const NO_GRAPH: Pick<Graph, "stages" | "edges" | "groups"> = { stages: [], edges: [], groups: [] };
 
 /** The room that the layout has: fixed by the screen or an option, else as high as it needs up to a limit. */
 interface Room {
@@ -52,7 +42,7 @@ interface Room {
   readonly height: number;
 }
 
-function layoutOf(graph: ReadonlySignal<Graph>, room: ReadonlySignal<Room>): ReadonlySignal<Layout | null> {
+function layoutOf(graph: ReadonlySignal<typeof NO_GRAPH>, room: ReadonlySignal<Room>): ReadonlySignal<Layout | null> {
   return computed(() => {
     const { width, height } = room();
     if (width <= 0 || !graph().stages.length) return null;
@@ -89,17 +79,17 @@ export function createApp(shared: Pick<ViewContext, "widget" | "interest">, el: 
   const layout = layoutOf(graph, room);
   const measure = createMeasure(root, fontEpoch(root, view.theme, end));
   const source = { index: computed(() => indexGraph(graph())), layout, measure };
-  const { element: canvas, picture, pane, focusStage } = createGraphPane(context, source, end);
+  const { element: canvas, picture, pane } = createGraphPane(context, source, end);
   const condition = computed(() => conditionOf(context));
   const inspector = createInspector(context, end);
   root.append(
-    createToolbar({ pane, picture, condition, fullScreen: full.toggle, focusStage }, end),
+    createToolbar({ pane, picture, condition, fullScreen: full.toggle }, end),
     html("div.body", canvas, inspector),
     createSlider(context, end),
     createMessage(pane, condition, end),
-    createReadout(pane, focusStage, end),
+    createReadout(pane, end),
   );
-  followEscape(pane, root, () => focusStage(view.focus.peek()), end);
+  followEscape(pane, root, end);
   watch(end, () => root.setAttribute("data-state", condition()));
   let selected = "";
   watch(end, () => {

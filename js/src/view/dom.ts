@@ -7,11 +7,12 @@ export type Attributes = Readonly<Record<string, Attribute>>;
 /** What is empty, or what a condition left out, is no child. */
 export type Child = Node | string | null | undefined | false;
 
-/** `null`, `undefined` and `false` remove the attribute, `true` sets it empty. */
+/** `null`, `undefined` and `false` remove the attribute, `true` sets it empty; those of ARIA say true or false. */
 export function setAttributes(element: Element, attributes: Attributes): void {
   for (const [name, value] of Object.entries(attributes)) {
-    if (value === null || value === undefined || value === false) element.removeAttribute(name);
-    else element.setAttribute(name, value === true ? "" : String(value));
+    const word = typeof value === "boolean" && name.startsWith("aria-") ? String(value) : value;
+    if (word === null || word === undefined || word === false) element.removeAttribute(name);
+    else element.setAttribute(name, word === true ? "" : String(word));
   }
 }
 
@@ -60,7 +61,7 @@ const ICONS = {
 export type IconName = keyof typeof ICONS;
 
 export function icon(name: IconName): SVGSVGElement {
-  return svg("svg.icon", { viewBox: "0 0 15 15", "aria-hidden": "true" }, svg("path", { d: ICONS[name] }));
+  return svg("svg.icon", { viewBox: "0 0 15 15", "aria-hidden": true }, svg("path", { d: ICONS[name] }));
 }
 
 /** A push button with a picture; `label` is its accessible name and tooltip. */

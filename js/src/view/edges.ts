@@ -128,7 +128,7 @@ function collapseButton(group: GroupInfo, name: string, pane: Pane, end: AbortSi
   const { widget, index } = pane;
   const button = svg(
     "g.collapse",
-    { role: "button", tabindex: 0, "aria-label": name, "aria-disabled": !widget.kernel && "true" },
+    { role: "button", tabindex: 0, "aria-label": name, "aria-disabled": !widget.kernel || null },
     svg("title", widget.kernel ? name : needKernel("Other depths")),
     svg("rect.hit", { x: 0, y: 1, width: 18, height: 18 }),
     svg("path", { d: "M5.5 10h7" }),

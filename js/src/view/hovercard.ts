@@ -92,7 +92,7 @@ function drawCard(edge: EdgeInfo, path: EdgePath, pane: Pane): SVGGElement {
 }
 
 export function createHoverCard(pane: Pane, end: AbortSignal): SVGGElement {
-  const layer = svg("g.hover-layer", { "aria-hidden": "true" });
+  const layer = svg("g.hover-layer", { "aria-hidden": true });
   watch(end, () => {
     const hover = pane.view.hover();
     const edge = hover.kind === "edge" ? pane.index().edges.get(hover.id) : undefined;

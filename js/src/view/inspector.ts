@@ -1,5 +1,5 @@
 /** The side panel: the selected stage, edge or group in full. */
-import { count } from "../format";
+import { count, plural } from "../format";
 import type { Graph } from "../protocol";
 import { computed, untracked, type ViewContext, watch } from "../state";
 import { type Child, html } from "./dom";
@@ -9,7 +9,6 @@ import { labelOf, stageButton } from "./inspect/links";
 import { failureBox, noteList } from "./inspect/notes";
 import { stageView } from "./inspect/stage";
 import { type GroupSubject, subjectOf } from "./inspect/subject";
-import { plural } from "./inspect/words";
 import { head, remade, terms } from "./parts";
 
 const TOPOLOGY: Readonly<Record<Graph["topology"], string>> = {

@@ -2,7 +2,7 @@
 import type { Card } from "../layout/types";
 import type { EdgeInfo } from "../protocol";
 import { fitAll, goTo, leave, select, toggleExpanded, ZOOM_STEP, zoomBy } from "./actions";
-import { on } from "./events";
+import { on, onKeys } from "./events";
 import type { Pane } from "./pane";
 
 type Side = "left" | "right" | "up" | "down";
@@ -39,15 +39,12 @@ export function nextStage(pane: Pick<Pane, "index" | "cards">, id: string, side:
   return from ? vertical(pane.cards.peek(), from, side) : null;
 }
 
-export function followKeys(pane: Pane, canvas: HTMLElement, focusStage: (id: string) => void, end: AbortSignal): void {
-  const { view } = pane;
+export function followKeys(pane: Pane, canvas: HTMLElement, end: AbortSignal): void {
   const move = (id: string | null | undefined): void => {
-    if (id == null) return;
-    goTo(pane, id);
-    focusStage(id);
+    if (id) goTo(pane, id);
   };
   const stages = () => pane.widget.graph.peek()?.stages ?? [];
-  const actions: Readonly<Record<string, (id: string) => void>> = {
+  const actions: Record<string, (id: string) => void> = {
     Enter: (id) => select(pane, id),
     " ": (id) => select(pane, id),
     e: (id) => toggleExpanded(pane, id),
@@ -58,34 +55,21 @@ export function followKeys(pane: Pane, canvas: HTMLElement, focusStage: (id: str
     Home: () => move(stages()[0]?.id),
     End: () => move(stages().at(-1)?.id),
   };
-  on<KeyboardEvent>(
-    canvas,
-    "keydown",
-    (event) => {
-      if (event.ctrlKey || event.metaKey || event.altKey) return;
-      const side = ARROWS[event.key];
-      const action = actions[event.key];
-      if (side === undefined && !action) return;
-      event.preventDefault();
-      event.stopPropagation(); // The notebook has single-letter commands of its own.
-      if (side !== undefined) move(nextStage(pane, view.focus.peek(), side));
-      else action?.(view.focus.peek());
-    },
-    end,
-  );
+  for (const [key, side] of Object.entries(ARROWS)) actions[key] = (id) => move(nextStage(pane, id, side));
+  const press = ({ key }: KeyboardEvent): boolean => {
+    actions[key]?.(pane.view.focus.peek());
+    return key in actions;
+  };
+  onKeys(canvas, press, end);
 }
 
 /** Escape anywhere in the widget leaves, one step at a time. */
-export function followEscape(pane: Pane, root: HTMLElement, refocus: () => void, end: AbortSignal): void {
-  on<KeyboardEvent>(
-    root,
-    "keydown",
-    (event) => {
-      if (event.key !== "Escape" || event.defaultPrevented) return;
-      event.stopPropagation();
-      leave(pane);
-      refocus();
-    },
-    end,
-  );
+export function followEscape(pane: Pane, root: HTMLElement, end: AbortSignal): void {
+  const press = (event: KeyboardEvent): void => {
+    if (event.key !== "Escape" || event.defaultPrevented) return;
+    event.stopPropagation();
+    leave(pane);
+    pane.focusStage(pane.view.focus.peek());
+  };
+  on(root, "keydown", press, end);
 }

@@ -31,6 +31,10 @@ export interface Pane extends ViewContext {
   readonly pictures: Map<string, StagePicture>;
   /** Grows whenever `pictures` has changed. */
   readonly repainted: Signal<number>;
+  /** The elements of the stages. */
+  readonly elements: Map<string, SVGGElement>;
+  /** Puts the keyboard on a stage. */
+  focusStage(id: string): void;
 }
 
 /** What the reader knows a stage by. */

@@ -220,5 +220,5 @@ export function createPixels(pane: Pane, pointing: Pointing, end: AbortSignal): 
     const children = !aim || pane.view.level() === "far" ? [] : crosshair(pane, aim);
     setChildren(cursor, children);
   });
-  return svg("g.overlay", { "aria-hidden": "true" }, pixels, cursor);
+  return svg("g.overlay", { "aria-hidden": true }, pixels, cursor);
 }

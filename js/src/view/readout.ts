@@ -1,8 +1,7 @@
 /** The line below: what the pointer is on, in words; the kinds of edges and the colours. */
-import { successive } from "../ends";
 import { colourTable } from "../colour";
-import { percent, precise } from "../format";
-import type { EdgeKind } from "../protocol";
+import { percent, plural, precise, typeText } from "../format";
+import type { EdgeKind, NoteInfo } from "../protocol";
 import { type Probe, watch } from "../state";
 import { goTo } from "./actions";
 import { bitmapUrl } from "./canvas";
@@ -10,39 +9,32 @@ import { html, svg } from "./dom";
 import { alarmText, shapeOf } from "./draw/card";
 import { edgeText } from "./edges";
 import { type Pane, stageLabel } from "./pane";
-import { fillList, popover } from "./popover";
+import { live } from "./parts";
+import { type Entry, listPopover } from "./popover";
 import { isSequence } from "./scale";
 
 /** "enc1 · channel 21 · row 23 · column 46 = 21.7358"; "≈ " before a value that is read from a picture. */
 export function probeText(probe: Probe, name: string): string {
-  const part = probe.part.replace(/^ch /, "channel ");
-  const axes =
-    probe.position.length === 2
-      ? ["row", "column"]
-      : probe.position.length === 1
-        ? ["index"]
-        : ["depth", "row", "column"];
-  const place = probe.position.map((at, i) => `${axes[i] ?? "axis"} ${at}`);
-  const values = probe.channels ?? (probe.value === null ? [] : [probe.value]);
-  const value = values.length ? ` = ${probe.exact ? "" : "≈ "}${values.map(precise).join(", ")}` : "";
-  const said = [name, part, ...place].filter(Boolean).join(" · ") + (probe.minus ? " · Δ" : "");
-  return said + value + minusText(probe.minus) + (probe.note ? ` · ${probe.note}` : "");
+  const { position, value, minus, note } = probe;
+  const axes = position.length === 1 ? ["index"] : ["depth", "row", "column"].slice(-position.length);
+  const place = position.map((at, i) => `${axes[i] ?? "axis"} ${at}`);
+  const values = probe.channels ?? (value === null ? [] : [value]);
+  const said = [name, probe.part.replace(/^ch /, "channel "), ...place, minus && "Δ"].filter(Boolean).join(" · ");
+  const equals = values.length ? ` = ${probe.exact ? "" : "≈ "}${values.map(precise).join(", ")}` : "";
+  return said + equals + (minus ? minusText(minus) : "") + (note ? ` · ${note}` : "");
 }
 
 /** " to frame 1", or " (21.7358, in frame 1 20.1)". */
-function minusText(minus: Probe["minus"]): string {
-  if (!minus) return "";
-  const there = `frame ${minus.frame + 1}`;
-  const [here, before] = minus.values;
+function minusText({ frame, values: [here, before] }: NonNullable<Probe["minus"]>): string {
+  const there = `frame ${frame + 1}`;
   return before === undefined ? ` to ${there}` : ` (${precise(here!)}, in ${there} ${precise(before)})`;
 }
 
 function stageText(pane: Pane, id: string): string {
   const stage = pane.index().stages.get(id);
   if (!stage) return "";
-  const summaries = pane.widget.overview()?.stages[id] ?? [];
-  const type = [stage.type_name, stage.detail].filter(Boolean).join(" ");
-  return [stage.label, type, shapeOf(stage, summaries), stage.leaves[0]?.dtype ?? ""].filter(Boolean).join(" · ");
+  const shape = shapeOf(stage, pane.widget.overview()?.stages[id] ?? []);
+  return [stage.label, typeText(stage), shape, stage.leaves[0]?.dtype].filter(Boolean).join(" · ");
 }
 
 /** The stage most worth a warning: NaN before dead channels before zeros. */
@@ -56,8 +48,7 @@ function warningText(pane: Pane): string {
     const { nan, inf, zeros } = summary.statistics;
     if (nan + inf > 0) return `✕ ${nan + inf} values of ${stage.label} are not finite`;
     if (alarm.endsWith("0") && alarm.includes("%")) return `△ ${percent(zeros)} of ${stage.label} is exactly 0`;
-    const dead = summary.ranking?.dead ?? 0;
-    return `△ ${dead} dead ${dead === 1 ? "channel" : "channels"} in ${stage.label}`;
+    return `△ ${plural(summary.ranking?.dead ?? 0, "dead channel")} in ${stage.label}`;
   }
   return "";
 }
@@ -66,9 +57,7 @@ function restText(pane: Pane): string {
   const { stages } = pane.index();
   if (!stages.size) return "";
   const hint = pane.view.engaged() ? "scroll zooms, Esc leaves" : "click, then scroll to zoom";
-  return [`${stages.size} ${stages.size === 1 ? "stage" : "stages"}`, hint, warningText(pane)]
-    .filter(Boolean)
-    .join(" · ");
+  return [plural(stages.size, "stage"), hint, warningText(pane)].filter(Boolean).join(" · ");
 }
 
 function readoutText(pane: Pane): string {
@@ -85,7 +74,7 @@ function kindKey(kind: EdgeKind | "inferred"): HTMLElement {
     "data-kind": kind === "inferred" ? "main" : kind,
     "data-evidence": kind === "inferred" ? "inferred" : "traced",
   };
-  const sample = svg("svg", { width: 26, height: 8, "aria-hidden": "true" }, svg("g.edge-colours", attributes, line));
+  const sample = svg("svg", { width: 26, height: 8, "aria-hidden": true }, svg("g.edge-colours", attributes, line));
   return html("span.key", sample, kind);
 }
 
@@ -104,13 +93,7 @@ function kinds(pane: Pane, end: AbortSignal): HTMLElement {
 }
 
 /** What stands at the ends of the legend, and what they mean. */
-function scaleWords(pane: Pane): readonly [low: string, high: string, meaning: string] {
-  const [low, high, meaning] = rangeWords(pane);
-  const reference = pane.widget.reference();
-  return [low, high, meaning + (reference === null ? "" : `; shown are differences to frame ${reference + 1}`)];
-}
-
-function rangeWords({ widget }: Pane): readonly [low: string, high: string, meaning: string] {
+function scaleWords({ widget }: Pane): readonly [low: string, high: string, meaning: string] {
   const rule = widget.options().normalisation;
   if (typeof rule !== "string") return [precise(rule[0]), precise(rule[1]), "the given range"];
   if (rule === "channel") return ["−", "+ max", "the extremes of each picture"];
@@ -128,43 +111,40 @@ function legend(pane: Pane, end: AbortSignal): HTMLElement {
     bar.style.backgroundImage = `url("${url}")`;
     const [from, to, meaning] = scaleWords(pane);
     [low.textContent, high.textContent] = [from, to];
-    whole.title = `Zero is the paper; colours end at ${meaning}`;
+    const reference = pane.widget.reference();
+    const shown = reference === null ? "" : `; shown are differences to frame ${reference + 1}`;
+    whole.title = `Zero is the paper; colours end at ${meaning}${shown}`;
   });
   return whole;
 }
 
 /** "3 notes": what the reader should know about how the graph was found. */
-function notes(pane: Pane, focusStage: (id: string) => void, end: AbortSignal): HTMLElement {
-  const button = html("button.button notes-button");
-  const list = html("ul.list");
-  const panel = html("div.popover popover-up", { role: "region", "aria-label": "Notes" }, list);
-  const anchor = html("div.anchor", button, panel);
-  const { close } = popover(button, panel, () => list.querySelector<HTMLElement>("button, [tabindex]")?.focus(), end);
-  const next = successive(end);
+function notes(pane: Pane, end: AbortSignal): HTMLElement {
+  const found = (): readonly NoteInfo[] => pane.widget.graph()?.notes ?? [];
+  const button = html(
+    "button.button notes-button",
+    live(() => plural(found().length, "note"), end),
+  );
+  const entries = (): Entry[] =>
+    found().map(({ text, stage }) =>
+      pane.index().stages.has(stage)
+        ? { title: stageLabel(pane, stage), text, go: () => goTo(pane, stage) }
+        : { title: stage, text },
+    );
+  const region = { role: "region", "aria-label": "Notes" };
+  const anchor = listPopover(button, "popover popover-up", region, entries, end);
   watch(end, () => {
-    const found = pane.widget.graph()?.notes ?? [];
-    anchor.hidden = !found.length;
-    button.textContent = `${found.length} ${found.length === 1 ? "note" : "notes"}`;
-    const entries = found.map(({ text, stage }) => {
-      const known = pane.index().stages.get(stage);
-      if (!known) return { title: stage, text };
-      const go = (): void => {
-        goTo(pane, stage);
-        focusStage(stage);
-      };
-      return { title: known.label, text, go };
-    });
-    fillList(list, entries, close, next());
+    anchor.hidden = !found().length;
   });
   return anchor;
 }
 
-export function createReadout(pane: Pane, focusStage: (id: string) => void, end: AbortSignal): HTMLElement {
+export function createReadout(pane: Pane, end: AbortSignal): HTMLElement {
   const text = html("span.said");
   watch(end, () => {
     text.textContent = readoutText(pane);
     text.title = text.textContent;
   });
-  const live = html("div.readout", { role: "status", "aria-live": "polite" }, text);
-  return html("div.footer", live, notes(pane, focusStage, end), kinds(pane, end), legend(pane, end));
+  const said = html("div.readout", { role: "status", "aria-live": "polite" }, text);
+  return html("div.footer", said, notes(pane, end), kinds(pane, end), legend(pane, end));
 }

@@ -13,7 +13,7 @@ function playButton(frames: Frames, end: AbortSignal): HTMLButtonElement {
   const { playing, still } = frames;
   const pause = svg(
     "svg.icon",
-    { viewBox: "0 0 15 15", "aria-hidden": "true" },
+    { viewBox: "0 0 15 15", "aria-hidden": true },
     svg("path", { d: "M4 3h2.5v9H4zM8.5 3H11v9H8.5z" }),
   );
   const play = icon("play");
@@ -36,7 +36,7 @@ function comparison({ widget }: ViewContext, frames: Frames, end: AbortSignal): 
   watch(end, () => {
     const frame = reference();
     const label = frame === null ? "Pin this frame: show differences to it" : "Pin this frame instead";
-    setAttributes(pin, { "aria-label": label, "aria-pressed": String(frame !== null) });
+    setAttributes(pin, { "aria-label": label, "aria-pressed": frame !== null });
     const off = widget.kernel ? "" : needKernel("Differences");
     turnOff(pin, off || (frame === current() ? label : ""));
     reset.hidden = frame === null;

@@ -58,7 +58,7 @@ export function createStage(pane: Pane, id: string, end: AbortSignal): SVGGEleme
   watch(end, () => {
     setAttributes(element, {
       tabindex: view.focus() === id ? 0 : -1,
-      "aria-pressed": String(parts.selected()),
+      "aria-pressed": parts.selected(),
     });
     element.classList.toggle("nf-selected", parts.selected());
   });

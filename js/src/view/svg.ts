@@ -1,5 +1,6 @@
 /** The graph pane: groups, edges and cards in one SVG, moved and scaled as one. */
 import { atEnd } from "../ends";
+import { held } from "../lists";
 import { type GraphIndex, type Lit, litByEdge, litByStage } from "../graph";
 import type { Card, Layout } from "../layout/types";
 import { computed, type ReadonlySignal, signal, untracked, type ViewContext, watch } from "../state";
@@ -23,8 +24,6 @@ export interface GraphPane {
   readonly element: HTMLElement;
   readonly picture: SVGSVGElement;
   readonly pane: Pane;
-  /** Puts the keyboard on a stage. */
-  focusStage(id: string): void;
 }
 
 export interface GraphSource {
@@ -35,6 +34,7 @@ export interface GraphSource {
 
 function createPane(context: ViewContext, source: GraphSource): Pane {
   const { view } = context;
+  const elements: Pane["elements"] = new Map();
   const keep = steadyValue<ReadonlySet<string>>(sameSet);
   const cards = computed(() => new Map<string, Card>(source.layout()?.cards.map((card) => [card.id, card])));
   return {
@@ -57,6 +57,8 @@ function createPane(context: ViewContext, source: GraphSource): Pane {
     }),
     pictures: new Map(),
     repainted: signal(0),
+    elements,
+    focusStage: (id) => elements.get(id)?.focus({ preventScroll: true }),
   };
 }
 
@@ -67,8 +69,7 @@ export function createGraphPane(context: ViewContext, source: GraphSource, end: 
   const scene = svg("g.scene", createGroups(pane, end), createEdges(pane, end), stages);
   const root = svg("svg.svg", { role: "group", "aria-label": "Stages of the network" }, scene);
   const element = html("div.canvas", { tabindex: -1 }, root);
-  const elements = keepStages(pane, stages, end);
-  const focusStage = (id: string): void => elements.get(id)?.focus({ preventScroll: true });
+  keepStages(pane, stages, end);
   watch(end, () => follow(pane));
   watch(end, () => {
     const { k, x, y } = view.viewport();
@@ -80,51 +81,47 @@ export function createGraphPane(context: ViewContext, source: GraphSource, end: 
     root.style.setProperty("--nf-s", String(textScale()));
     setAttributes(root, { "data-level": view.level() });
   });
-  light(pane, root, elements, end);
+  light(pane, root, end);
   moveSoftly(pane, root, end);
   const pointing = followPointer(pane, root, end);
   root.append(createPixels(pane, pointing, end), createHoverCard(pane, end));
   followGestures(pane, element, root, end);
-  followKeys(pane, element, focusStage, end);
-  return { element, picture: root, pane, focusStage };
+  followKeys(pane, element, end);
+  return { element, picture: root, pane };
 }
 
 /** One element per stage of the graph, in its order; each lives until its stage goes. */
-function keepStages(pane: Pane, layer: SVGGElement, end: AbortSignal): ReadonlyMap<string, SVGGElement> {
-  const elements = new Map<string, SVGGElement>();
+function keepStages(pane: Pane, layer: SVGGElement, end: AbortSignal): void {
+  const { elements, cards } = pane;
   const ends = new Map<string, AbortController>();
   watch(end, () => {
-    const cards = pane.cards();
-    const ids = [...pane.index().stages.keys()].filter((id) => cards.has(id));
-    for (const id of [...elements.keys()].filter((known) => !cards.has(known))) {
-      ends.get(id)?.abort();
-      ends.delete(id);
-      elements.get(id)?.remove();
+    const ids = [...pane.index().stages.keys()].filter((id) => cards().has(id));
+    for (const [id, element] of elements) {
+      if (cards().has(id)) continue;
+      ends.get(id)!.abort();
+      element.remove();
       elements.delete(id);
     }
     untracked(() => {
-      for (const id of ids) {
-        if (elements.has(id)) continue;
-        const stop = new AbortController();
-        ends.set(id, stop);
-        elements.set(id, createStage(pane, id, stop.signal));
-      }
-      // Only what is out of place is moved: moving an element takes the keyboard from it.
       for (const [i, id] of ids.entries()) {
-        const element = elements.get(id)!;
+        const element = held(elements, id, () => {
+          const stop = new AbortController();
+          ends.set(id, stop);
+          return createStage(pane, id, stop.signal);
+        });
+        // Only what is out of place is moved: moving an element takes the keyboard from it.
         if (layer.children[i] !== element) layer.insertBefore(element, layer.children[i] ?? null);
       }
-      if (!elements.has(pane.view.focus.peek())) pane.view.focus.set(ids[0] ?? "");
+      if (!elements.has(pane.view.focus())) pane.view.focus.set(ids[0] ?? "");
     });
   });
   atEnd(end, () => {
     for (const stop of ends.values()) stop.abort();
   });
-  return elements;
 }
 
 /** Dims what the hovered stage or edge has nothing to do with. */
-function light(pane: Pane, root: SVGSVGElement, stages: ReadonlyMap<string, SVGGElement>, end: AbortSignal): void {
+function light(pane: Pane, root: SVGSVGElement, end: AbortSignal): void {
   const lit = computed((): Lit | null => {
     const hover = pane.view.hover();
     if (hover.kind === "nothing") return null;
@@ -136,10 +133,9 @@ function light(pane: Pane, root: SVGSVGElement, stages: ReadonlyMap<string, SVGG
     pane.cards();
     const hot = hover.kind === "edge" ? pane.index().edges.get(hover.id) : undefined;
     root.classList.toggle("nf-dimming", now !== null);
-    for (const [id, element] of stages) {
+    for (const [id, element] of pane.elements) {
       element.classList.toggle("nf-lit", now?.stages.has(id) === true);
-      const ends = hot !== undefined && (hot.source === id || hot.target === id);
-      setAttributes(element, { "data-hot": ends ? hot.kind : null });
+      setAttributes(element, { "data-hot": (hot?.source === id || hot?.target === id) && hot?.kind });
     }
     for (const element of root.querySelectorAll<SVGGElement>(".nf-edge")) {
       const id = element.dataset.edge ?? "";

@@ -1,13 +1,13 @@
 /** The bar on top: what the model is, what is going on, and the controls of the picture. */
-import { successive } from "../ends";
-import { count, duration, needKernel } from "../format";
+import { count, duration, needKernel, typeText } from "../format";
 import { depth, search } from "../graph";
-import { type Condition, computed, type ReadonlySignal, watch } from "../state";
+import { type Condition, type ReadonlySignal, watch } from "../state";
 import { changeDepth, fitAll, goTo, ZOOM_STEP, zoomBy } from "./actions";
-import { html, type IconName, icon, iconButton, setAttributes, svg, turnOff } from "./dom";
+import { html, type IconName, icon, iconButton, setAttributes, setChildren, svg, turnOff } from "./dom";
 import { on } from "./events";
 import type { Pane } from "./pane";
-import { fillList, popover } from "./popover";
+import { live } from "./parts";
+import { type Entry, listPopover } from "./popover";
 import { save } from "./save";
 
 export interface ToolbarSource {
@@ -15,42 +15,35 @@ export interface ToolbarSource {
   readonly condition: ReadonlySignal<Condition>;
   /** Fills the screen with the widget or gives it back; null where the host does not let it. */
   readonly fullScreen: (() => void) | null;
-  focusStage(id: string): void;
   readonly picture: SVGSVGElement;
 }
 
-type Meta = { readonly text: string; readonly pill: boolean; readonly icon: IconName | "ring" | null };
-
-const plain = (text: string): Meta => ({ text, pill: false, icon: null });
-const pill = (text: string, icon: Meta["icon"]): Meta => ({ text, pill: true, icon });
+/** What is going on, with a sign; or, without one, what is known. */
+type Meta = readonly [text: string, sign?: IconName | "ring"];
 
 /** "4.65 M parameters · 75 ms on cpu", or what is going on. */
 function metaOf({ pane, condition }: ToolbarSource): Meta {
   const { graph, status, problem, kernel } = pane.widget;
   const { text, done, total, error } = status();
+  const { model, failure } = graph() ?? {};
   const now = condition();
   switch (now) {
-    case "busy": {
-      const progress = total > 0 ? ` ${done} of ${total}` : "";
-      return pill((text || "working") + progress, "ring");
-    }
+    case "busy":
+      return [(text || "working") + (total > 0 ? ` ${done} of ${total}` : ""), "ring"];
     case "waiting":
-      return pill(text || "kernel busy, waiting", "wait");
+      return [text || "kernel busy, waiting", "wait"];
     case "stale":
-      return pill("last good picture", "warn");
+      return ["last good picture", "warn"];
     case "no-kernel":
-      return pill(kernel ? "no answer from the kernel" : "saved picture · no kernel", "none");
-    case "error": {
-      const failure = graph()?.failure;
-      if (problem()) return pill("message not understood", "cross");
-      if (error || !failure) return pill("one request failed", "cross");
-      return pill(`forward raised in ${failure.op || failure.call || "the model"}`, "cross");
-    }
+      return [kernel ? "no answer from the kernel" : "saved picture · no kernel", "none"];
+    case "error":
+      if (problem()) return ["message not understood", "cross"];
+      if (error || !failure) return ["one request failed", "cross"];
+      return [`forward raised in ${failure.op || failure.call || "the model"}`, "cross"];
     case "idle": {
-      const model = graph()?.model;
-      if (!model) return plain("");
+      if (!model) return [""];
       const time = model.forward_ms === null ? model.device : `${duration(model.forward_ms)} on ${model.device}`;
-      return plain(`${count(model.parameters)} parameters · ${time}`);
+      return [`${count(model.parameters)} parameters · ${time}`];
     }
     default:
       return now satisfies never;
@@ -60,7 +53,7 @@ function metaOf({ pane, condition }: ToolbarSource): Meta {
 const ring = (): SVGElement =>
   svg(
     "svg.icon",
-    { viewBox: "0 0 15 15", "aria-hidden": "true" },
+    { viewBox: "0 0 15 15", "aria-hidden": true },
     svg("circle.ring", { cx: 7.5, cy: 7.5, r: 5, pathLength: 100 }),
   );
 
@@ -69,100 +62,70 @@ function state(source: ToolbarSource, end: AbortSignal): HTMLElement {
   const meta = html("span.meta");
   watch(end, () => {
     name.textContent = source.pane.widget.graph()?.model.name ?? "";
-    const { text, pill, icon: sign } = metaOf(source);
-    const picture = sign === null ? null : sign === "ring" ? ring() : icon(sign);
-    meta.replaceChildren(...(picture ? [picture] : []), html("span", text));
-    meta.classList.toggle("nf-pill", pill);
+    const [text, sign] = metaOf(source);
+    setChildren(meta, [sign === "ring" ? ring() : sign && icon(sign), html("span", text)]);
+    meta.classList.toggle("nf-pill", sign !== undefined);
     meta.title = text;
   });
-  return html("div.state", html("span.dot", { "aria-hidden": "true" }), name, meta);
+  return html("div.state", html("span.dot", { "aria-hidden": true }), name, meta);
 }
 
 /** A value between − and +. */
 function stepper(
-  parts: {
-    readonly name: string;
-    readonly less: string;
-    readonly more: string;
-    readonly shown: ReadonlySignal<string>;
-  },
+  name: string,
+  [less, more]: readonly [less: string, more: string],
+  shown: () => string,
   press: (more: boolean) => void,
   end: AbortSignal,
+  title?: HTMLElement,
 ): HTMLElement {
-  const value = html("output.value");
-  watch(end, () => {
-    value.textContent = parts.shown();
-  });
-  const less = iconButton("minus", parts.less, () => press(false), end);
-  const more = iconButton("plus", parts.more, () => press(true), end);
-  const title = parts.name && html("span.title", parts.name);
-  return html("div.stepper", { role: "group", "aria-label": parts.name || "zoom" }, title, less, value, more);
+  return html(
+    "div.stepper",
+    { role: "group", "aria-label": name },
+    title,
+    iconButton("minus", less, () => press(false), end),
+    html("output.value", live(shown, end)),
+    iconButton("plus", more, () => press(true), end),
+  );
 }
 
-function searchBox({ pane, focusStage }: ToolbarSource, end: AbortSignal): HTMLElement {
-  const button = html("button.button", { "aria-label": "Find a stage", title: "Find a stage" }, icon("search"));
+function searchBox({ pane }: ToolbarSource, end: AbortSignal): HTMLElement {
+  const button = iconButton("search", "Find a stage", () => {}, end);
   const input = html("input.find", {
     type: "search",
     placeholder: "name or type",
     "aria-label": "Name or type of a stage",
   });
-  const list = html("ul.list");
-  const panel = html("div.popover", input, list);
-  const next = successive(end);
-  const fill = (): void => {
+  const entries = (): Entry[] => {
     const graph = pane.widget.graph.peek();
     const found = graph ? search(graph, input.value) : [];
-    const entries = found.map((stage) => ({
+    if (!found.length) return [{ title: "", text: "no stage of that name or type" }];
+    return found.map((stage) => ({
       title: stage.label,
-      text: [stage.type_name, stage.detail].filter(Boolean).join(" "),
-      go: () => {
-        goTo(pane, stage.id);
-        focusStage(stage.id);
-      },
+      text: typeText(stage),
+      go: () => goTo(pane, stage.id),
     }));
-    fillList(list, entries.length ? entries : [{ title: "", text: "no stage of that name or type" }], close, next());
   };
-  const { close } = popover(
-    button,
-    panel,
-    () => {
-      input.value = "";
-      fill();
-      input.focus();
-    },
-    end,
-  );
-  on(input, "input", fill, end);
-  on<KeyboardEvent>(
-    input,
-    "keydown",
-    (event) => {
-      if (event.key === "Enter") list.querySelector("button")?.click();
-    },
-    end,
-  );
-  return html("div.anchor", button, panel);
+  const element = listPopover(button, "popover", {}, entries, end, input);
+  const first = ({ key }: KeyboardEvent): void => {
+    if (key === "Enter") element.querySelector<HTMLElement>("[data-entry]")?.click();
+  };
+  on(input, "keydown", first, end);
+  return element;
 }
 
 /** "Save the picture" as SVG or PNG. */
 function saveMenu({ pane, picture }: ToolbarSource, end: AbortSignal): HTMLElement {
   const button = iconButton("save", "Save the picture", () => {}, end);
-  const list = html("ul.list");
-  const panel = html("div.popover", list);
-  const entry = (format: "svg" | "png", text: string) => ({
-    title: format.toUpperCase(),
-    text,
-    go: () => {
-      const name = pane.widget.graph.peek()?.model.name ?? "";
-      save(picture, name, format).catch((error: unknown) => {
-        button.title = `The picture could not be saved as ${format.toUpperCase()}: ${String(error)}`;
-      });
-    },
-  });
+  const entry = (format: "svg" | "png", text: string): Entry => {
+    const title = format.toUpperCase();
+    const failed = (error: unknown): void => {
+      button.title = `The picture could not be saved as ${title}: ${error}`;
+    };
+    return { title, text, go: () => save(picture, pane.widget.graph.peek()?.model.name ?? "", format).catch(failed) };
+  };
   const entries = [entry("svg", "lines and words stay sharp"), entry("png", "twice as fine as on screen")];
-  const { close } = popover(button, panel, () => list.querySelector("button")?.focus(), end);
-  fillList(list, entries, close, end);
-  return html("div.anchor", button, panel);
+  return listPopover(button, "popover", {}, () => entries, end);
 }
 
 function progress({ pane, condition }: ToolbarSource, end: AbortSignal): HTMLElement {
@@ -180,34 +143,29 @@ export function createToolbar(source: ToolbarSource, end: AbortSignal): HTMLElem
   const { pane, fullScreen } = source;
   const { view, widget } = pane;
   const deep = stepper(
-    {
-      name: "depth",
-      less: "Close all groups one level",
-      more: "Open all stages one level",
-      shown: computed(() => String(depth(pane.index()))),
-    },
+    "depth",
+    ["Close all groups one level", "Open all stages one level"],
+    () => String(depth(pane.index())),
     (more) => changeDepth(pane, more),
     end,
+    html("span.title", "depth"),
   );
   const zoom = stepper(
-    {
-      name: "",
-      less: "Zoom out",
-      more: "Zoom in",
-      shown: computed(() => `${Math.round(view.viewport().k * 100)} %`),
-    },
+    "zoom",
+    ["Zoom out", "Zoom in"],
+    () => `${Math.round(view.viewport().k * 100)} %`,
     (more) => zoomBy(pane, more ? ZOOM_STEP : 1 / ZOOM_STEP),
     end,
   );
   const inspector = iconButton("panel", "Inspector", () => view.inspector.set(!view.inspector.peek()), end);
-  watch(end, () => setAttributes(inspector, { "aria-pressed": String(view.inspector()) }));
+  watch(end, () => setAttributes(inspector, { "aria-pressed": view.inspector() }));
   watch(end, () => {
     const why = widget.kernel ? "" : needKernel("Other depths");
     for (const button of deep.querySelectorAll("button")) turnOff(button, why);
   });
   const buttons = [
     iconButton("fit", "Fit (0 or double click)", () => fitAll(pane), end),
-    ...(fullScreen ? [iconButton("full", "Full screen", fullScreen, end)] : []),
+    fullScreen && iconButton("full", "Full screen", fullScreen, end),
     saveMenu(source, end),
     searchBox(source, end),
     inspector,

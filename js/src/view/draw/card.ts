@@ -1,5 +1,5 @@
 /** A stage as a card: name, type, picture, shape, histogram, range. Sizes as in the drawing system. */
-import { brief, needKernel, sampleShape, shapeText } from "../../format";
+import { brief, needKernel, sampleShape, shapeText, typeText } from "../../format";
 import type { Card, CardSize } from "../../layout/types";
 import type { StageInfo, Summary } from "../../protocol";
 import type { Level } from "../../viewport";
@@ -63,8 +63,6 @@ export function alarmText(stage: StageInfo, summary: Summary | undefined): strin
 export const isAlarming = (summary: Summary | undefined): boolean =>
   summary?.statistics != null && summary.statistics.nan + summary.statistics.inf > 0;
 
-const typeText = (stage: StageInfo): string => [stage.type_name, stage.detail].filter(Boolean).join(" ");
-
 /** The shape of the first leaf, and how many more the stage gives out. Attention happens in it, and is not given out. */
 export function shapeOf(stage: StageInfo, summaries: readonly Summary[]): string {
   const shape = summaries[0]?.shape ?? stage.leaves[0]?.shape;
@@ -105,7 +103,7 @@ function head(stage: StageInfo, summary: Summary | undefined, style: CardStyle):
 function expandButton(stage: StageInfo, { live }: CardStyle): SVGGElement {
   return svg(
     "g.expand",
-    { "data-expand": stage.id, "aria-disabled": !live && "true" },
+    { "data-expand": stage.id, "aria-disabled": !live || null },
     svg("title", live ? `Show what is inside ${stage.label} (key e)` : needKernel("Other depths")),
     svg("rect.hit", { x: -22, y: 3, width: 18, height: 18 }),
     svg("path", { d: "M-16.5 11.5h7M-13 8v7" }),

@@ -26,7 +26,7 @@ export function histogram(data: Histogram, x: number, y: number, width: number, 
   const zero = high > low ? Math.round(x + (width * (0 - low)) / (high - low)) + 0.5 : null;
   return svg(
     "g.histogram",
-    { "aria-hidden": "true" },
+    { "aria-hidden": true },
     svg("path.cool", { d: paths.cool }),
     svg("path.warm", { d: paths.warm }),
     svg("path.base", { d: px`M${x} ${y + height + 0.5}h${width}` }),

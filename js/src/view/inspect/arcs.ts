@@ -54,7 +54,7 @@ const weightText = (weight: number | undefined): string =>
 export function arcs(source: ArcsSource, end: AbortSignal): HTMLElement | null {
   const { reading, spot, labels, count } = source;
   if (count > MOST_KEYS) return null;
-  const figure = svg("svg", { width: WIDTH, height: TOP, viewBox: `0 0 ${WIDTH} ${TOP}`, "aria-hidden": "true" });
+  const figure = svg("svg", { width: WIDTH, height: TOP, viewBox: `0 0 ${WIDTH} ${TOP}`, "aria-hidden": true });
   const buttons = times(count, (key) => html("button", { "data-key": key }, html("span"), html("small")));
   const keys = html("div.i-keys", ...buttons);
   const heading = html("p.i-from");

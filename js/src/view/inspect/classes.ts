@@ -1,12 +1,11 @@
 /** A classifier's output: every class that was sent, as a bar. */
-import { precise } from "../../format";
+import { plural, precise } from "../../format";
 import type { Picture } from "../../protocol";
 import { type ReadonlySignal, type Signal, watch } from "../../state";
 import { html, setAttributes } from "../dom";
 import { onChoice } from "../events";
 import { remade } from "../parts";
 import type { Spot } from "./slice";
-import { plural } from "./words";
 
 export type Classes = Extract<Picture, { kind: "classes" }>;
 
@@ -40,7 +39,7 @@ export function classList(classes: ReadonlySignal<Classes>, spot: Signal<Spot>, 
       const fill = html("span.i-class-fill");
       fill.style.width = `${barShare(value, classes().entries) * 100}%`;
       const label = html("span.i-class-name", { title: name }, name || `class ${index}`);
-      const bar = html("span.i-class-bar", { "aria-hidden": "true" }, fill);
+      const bar = html("span.i-class-bar", { "aria-hidden": true }, fill);
       const parts = [html("small.i-class-index", String(index)), label, html("b", classValue(value)), bar];
       return html("li", html("button", { "data-index": index }, ...parts));
     });

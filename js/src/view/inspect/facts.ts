@@ -40,7 +40,7 @@ export function facts(source: FactsSource, end: AbortSignal): HTMLElement {
     live(() => valueText(value(), exact()), end),
   );
   watch(end, () => setAttributes(number, { "data-exact": exact() && value() !== null }));
-  const swatch = html("div.i-swatch", { "aria-hidden": "true" });
+  const swatch = html("div.i-swatch", { "aria-hidden": true });
   watch(end, () => {
     const shown = value();
     const table = colourTable(context.view.theme());

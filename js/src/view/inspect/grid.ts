@@ -73,7 +73,7 @@ function fill(row: Row, source: GridSource, prefix: string, box: HTMLElement): (
 function tile(item: number, source: GridSource, prefix: string, life: AbortSignal): HTMLElement {
   const { leaf } = source;
   const [width, height] = boxOf(source.size, TILE, 6);
-  const canvas = html("canvas", { "aria-hidden": "true" });
+  const canvas = html("canvas", { "aria-hidden": true });
   const frame = html("span.i-tile", canvas);
   const name = `${leaf.lens.item} ${item}`;
   const option = html(
@@ -82,7 +82,7 @@ function tile(item: number, source: GridSource, prefix: string, life: AbortSigna
     frame,
     html("span.i-number", String(item)),
   );
-  watch(life, () => setAttributes(option, { "aria-selected": String(source.picked() === item) }));
+  watch(life, () => setAttributes(option, { "aria-selected": source.picked() === item }));
   watch(life, () => {
     const slice = source.slice(item);
     frame.toggleAttribute("data-waiting", !slice);

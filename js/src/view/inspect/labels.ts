@@ -38,5 +38,5 @@ export function columnLabels(
   watch(end, () => {
     for (const [column, text] of texts.entries()) setAttributes(text, { "data-here": spot().column === column });
   });
-  return svg("svg.i-column-labels", { width, height: HEIGHT, "aria-hidden": "true" }, ...texts);
+  return svg("svg.i-column-labels", { width, height: HEIGHT, "aria-hidden": true }, ...texts);
 }

@@ -9,7 +9,7 @@ import type { StageSubject } from "./subject";
 
 /** A piece of the edge as it is drawn in the graph: kind by colour and dash, guesses faint. */
 export function edgeSample({ kind, evidence }: Pick<EdgeInfo, "kind" | "evidence">, width = 22): SVGSVGElement {
-  const attributes = { width, height: 8, viewBox: `0 0 ${width} 8`, "aria-hidden": "true" };
+  const attributes = { width, height: 8, viewBox: `0 0 ${width} 8`, "aria-hidden": true };
   const line = { "data-kind": kind, "data-evidence": evidence, d: `M0 4H${width}` };
   return svg("svg.i-sample", attributes, svg("path", line));
 }

@@ -1,4 +1,5 @@
 /** What of a leaf can be looked at closely, by the form of its lens. */
+import { grouped, plural } from "../../format";
 import { colourTable } from "../../colour";
 import type { Picture } from "../../protocol";
 import { computed, type ReadonlySignal, type Signal, signal } from "../../state";
@@ -17,7 +18,6 @@ import { healthLine } from "./statistics";
 import { featureButtons, featureScope, matrixScope, tokensGrid } from "./tokens";
 import { vectorScope } from "./vector";
 import { cutChooser, firstCut, volumeGrid, volumeScope } from "./volume";
-import { grouped, plural } from "./words";
 
 /** As many channels as a picture has colours are better seen one by one. */
 const COMPONENTS_FROM = 5;

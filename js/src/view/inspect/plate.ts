@@ -33,8 +33,8 @@ export function boxOf([rows, columns]: readonly [number, number], most: number, 
 export function plate(source: PlateSource, end: AbortSignal): HTMLElement {
   const { context, slice, box } = source;
   const [width, height] = box;
-  const canvas = html("canvas", { "aria-hidden": "true" });
-  const cross = svg("svg.i-cross", { width, height, viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true" });
+  const canvas = html("canvas", { "aria-hidden": true });
+  const cross = svg("svg.i-cross", { width, height, viewBox: `0 0 ${width} ${height}`, "aria-hidden": true });
   const figure = html("div.i-plate", { tabindex: 0, role: "application" }, canvas, cross);
   figure.style.width = `${width}px`;
   figure.style.height = `${height}px`;

@@ -1,5 +1,5 @@
 /** A stage under inspection, from its name down to one value. */
-import { count, shapeText } from "../../format";
+import { count, shapeText, typeText } from "../../format";
 import type { Graph, LeafInfo, StageInfo, Summary } from "../../protocol";
 import {
   computed,
@@ -29,10 +29,8 @@ function leafShape({ shape }: LeafInfo, summary: Summary | null): string {
   return shapeText(shape.filter((_, i) => i !== batch));
 }
 
-function typeText({ type_name, detail, parameters }: StageInfo): string {
-  const size = parameters === 0 ? "" : `${count(parameters)} parameters`;
-  return [`${type_name}${detail ? ` ${detail}` : ""}`, size].filter(Boolean).join(" · ");
-}
+const kindText = (stage: StageInfo): string =>
+  typeText(stage) + (stage.parameters ? ` · ${count(stage.parameters)} parameters` : "");
 
 /** Statistics beside the histogram, the alarm, and how the axes were read. */
 function numbers(summary: Summary | null): Child[] {
@@ -149,7 +147,7 @@ export function stageView(context: ViewContext, graph: Graph, subject: StageSubj
     head(
       stage.label,
       stage.path === stage.label ? null : stage.path,
-      html("span.i-type", typeText(stage)),
+      html("span.i-type", kindText(stage)),
       html("span.i-space"),
       html("code.i-shape", live(shape, end)),
     ),

@@ -1,10 +1,10 @@
 /** The numbers of a leaf, beside the histogram of its values. */
-import { brief } from "../../format";
+import { brief, grouped, plural } from "../../format";
 import type { Histogram, Statistics, Summary } from "../../protocol";
 import { int32sOf } from "../../wire";
 import { html, icon, svg } from "../dom";
 import { terms } from "../parts";
-import { grouped, plural, share } from "./words";
+import { share } from "./words";
 
 export function statisticsTable(statistics: Statistics): HTMLDListElement {
   const { min, max, mean, std, p1, p99, zeros, negatives, nan, inf } = statistics;

@@ -75,7 +75,7 @@ const BUTTONS = 16;
 export function featureButtons({ lens }: TokensSource, spot: Signal<Spot>, end: AbortSignal): HTMLElement {
   const buttons = lens.order.slice(0, BUTTONS).map((feature) => {
     const button = html("button.i-button", { "data-feature": feature }, String(feature));
-    watch(end, () => setAttributes(button, { "aria-pressed": String(feature === spot().column) }));
+    watch(end, () => setAttributes(button, { "aria-pressed": feature === spot().column }));
     return button;
   });
   const list = html("div.i-chips", { role: "group", "aria-label": `Ranked ${lens.item}s` }, ...buttons);

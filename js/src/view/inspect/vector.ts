@@ -114,7 +114,7 @@ function strongestList({ leaf, spot, name, reading }: Shown, end: AbortSignal): 
     all.hidden = !shown.length;
     return shown.map((index) => {
       const value = slice!.values[index]!;
-      const swatch = html("span.i-dot", { "aria-hidden": "true" });
+      const swatch = html("span.i-dot", { "aria-hidden": true });
       swatch.style.background = cssColour(colourOf(value, scale, table));
       const words = html("span", name(index) || String(index));
       return html("button", { "data-index": index }, swatch, words, html("b", precise(value)));

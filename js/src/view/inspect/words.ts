@@ -8,11 +8,6 @@ export function share(fraction: number): string {
   return `${(fraction * 100).toFixed(1)}%`;
 }
 
-export const grouped = (count: number): string => count.toLocaleString("en-GB");
-
-export const plural = (count: number, one: string, many = `${one}s`): string =>
-  `${grouped(count)} ${count === 1 ? one : many}`;
-
 /** A Python string literal: JSON's escapes are Python's too. */
 export const pythonString = (text: string): string => JSON.stringify(text);
 

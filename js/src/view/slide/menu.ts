@@ -66,6 +66,5 @@ export function menu({ widget }: ViewContext, frames: Frames, end: AbortSignal):
     hold("hold_colours", "ranges of the colours"),
   );
   const button = iconButton("more", "Speed, and what stays the same", () => {}, end);
-  popover(button, panel, () => panel.querySelector("select")?.focus(), end);
-  return html("div.anchor", button, panel);
+  return popover(button, panel, end).element;
 }

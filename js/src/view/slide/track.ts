@@ -39,7 +39,7 @@ function widthOf(element: HTMLElement, end: AbortSignal): ReadonlySignal<number>
 
 /** The strip of thumbnails; they are only pictures, the range input over them is what is moved. */
 function strip(frames: Frames, memory: Memory, cells: ReadonlySignal<number>, end: AbortSignal): HTMLElement {
-  const box = html("div.s-strip", { "aria-hidden": "true" });
+  const box = html("div.s-strip", { "aria-hidden": true });
   const canvases = signal<readonly HTMLCanvasElement[]>([]);
   watch(end, () => {
     canvases.set(times(cells(), () => html("canvas.s-thumbnail")));
@@ -56,7 +56,7 @@ function strip(frames: Frames, memory: Memory, cells: ReadonlySignal<number>, en
 /** The frame around the current thumbnail, with its own picture: not every frame has a cell. */
 function marker(frames: Frames, memory: Memory, width: ReadonlySignal<number>, end: AbortSignal): HTMLElement {
   const canvas = html("canvas.s-thumbnail");
-  const box = html("div.s-marker", { "aria-hidden": "true" }, html("span.s-cell", canvas));
+  const box = html("div.s-marker", { "aria-hidden": true }, html("span.s-cell", canvas));
   watch(end, () => {
     const middle = ((frames.current() + 0.5) * width()) / frames.count();
     const left = Math.max(0, Math.min(width() - CELL, middle - CELL / 2));
@@ -64,7 +64,7 @@ function marker(frames: Frames, memory: Memory, width: ReadonlySignal<number>, e
     box.style.setProperty("--nf-s-point", px`${middle - left}px`);
     box.toggleAttribute("data-waiting", frames.behind());
   });
-  const pinned = html("div.s-pinned", { "aria-hidden": "true", title: "differences to this frame" });
+  const pinned = html("div.s-pinned", { "aria-hidden": true, title: "differences to this frame" });
   watch(end, () => {
     const at = frames.reference();
     pinned.hidden = at === null;
