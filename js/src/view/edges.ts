@@ -4,11 +4,12 @@ import { collapse } from "../graph";
 import type { Arrow, EdgePath, GroupBox, Label } from "../layout/types";
 import type { EdgeInfo, GroupInfo } from "../protocol";
 import { watch } from "../state";
-import { setAttributes, svg } from "./dom";
-import { on } from "./events";
+import { type Child, setChildren, svg } from "./dom";
+import { on, onKeys } from "./events";
 import { steady } from "./draw/card";
 import { CODE, fitText, label, type Measure, NAME, SMALL } from "./draw/text";
 import { type Pane, stageLabel } from "./pane";
+import { remade } from "./parts";
 
 /**
  * The head of an edge at its tip. It keeps its size on screen above 100 %, where the line ends short of it: a stub closes
@@ -54,54 +55,45 @@ function edgeLabel(edge: EdgeInfo, place: Label, measure: Measure): SVGGElement 
   return steady(place.x, place.y, paper, drawn);
 }
 
-function edgeParts(edge: EdgeInfo, path: EdgePath, pane: Pane): (Element | null)[] {
-  return [
+function edgeElement(edge: EdgeInfo, path: EdgePath, pane: Pane): SVGGElement {
+  const attributes = {
+    "data-edge": edge.id,
+    "data-source": edge.source,
+    "data-target": edge.target,
+    "data-kind": edge.kind,
+    "data-evidence": edge.evidence,
+    "data-failed": pane.index().stages.get(edge.target)?.status === "raised",
+    role: "img",
+    "aria-label": edgeText(edge, pane),
+  };
+  return svg(
+    "g.edge",
+    attributes,
     svg("path.edge-hit", { d: path.path }),
     svg("path.edge-halo", { d: path.path }),
     svg("path.edge-line", { d: path.path, "stroke-dashoffset": path.dash }),
     edgeHead(path.arrow),
     path.label && edgeLabel(edge, path.label, pane.measure),
-  ];
+  );
 }
 
-/** One element per edge of the graph; elements live as long as their edge does. */
+/** One element per edge of the graph. */
 export function createEdges(pane: Pane, end: AbortSignal): SVGGElement {
   const layer = svg("g.edges");
-  const elements = new Map<string, SVGGElement>();
+  const mark = (selected: string): void => {
+    for (const element of layer.children)
+      element.classList.toggle("nf-selected", element.getAttribute("data-edge") === selected);
+  };
   watch(end, () => {
     const { edges } = pane.index();
-    const paths = pane.layout()?.edges ?? [];
-    const shown = new Set<string>();
-    for (const path of paths) {
+    const drawn = (pane.layout()?.edges ?? []).map((path) => {
       const edge = edges.get(path.id);
-      if (!edge) continue;
-      shown.add(edge.id);
-      const element = elements.get(edge.id) ?? svg("g.edge");
-      elements.set(edge.id, element);
-      setAttributes(element, {
-        "data-edge": edge.id,
-        "data-source": edge.source,
-        "data-target": edge.target,
-        "data-kind": edge.kind,
-        "data-evidence": edge.evidence,
-        "data-failed": pane.index().stages.get(edge.target)?.status === "raised",
-        role: "img",
-        "aria-label": edgeText(edge, pane),
-      });
-      element.replaceChildren(...edgeParts(edge, path, pane).filter((part) => part !== null));
-      layer.append(element);
-    }
-    for (const [id, element] of elements)
-      if (!shown.has(id)) {
-        element.remove();
-        elements.delete(id);
-      }
+      return edge && edgeElement(edge, path, pane);
+    });
+    setChildren(layer, drawn);
+    mark(pane.widget.selected.peek());
   });
-  watch(end, () => {
-    const selected = pane.widget.selected();
-    pane.layout();
-    for (const [id, element] of elements) element.classList.toggle("nf-selected", id === selected);
-  });
+  watch(end, () => mark(pane.widget.selected()));
   return layer;
 }
 
@@ -110,22 +102,24 @@ function groupElement(box: GroupBox, group: GroupInfo, pane: Pane, end: AbortSig
   const frame = svg("rect.group-box", { x, y, width, height, rx: 6 });
   const element = svg("g.group", { "data-stage": group.id }, svg("title", group.label), frame);
   if (!header) return element;
-  const name = `Close ${group.label}`;
   const open = pane.widget.expanded().includes(group.id);
   const room = header.width - (open ? 22 : 0);
   const text = fitText(group.label, room, pane.measure, NAME);
-  const rest = room - pane.measure(text, NAME) - 8;
-  const type = fitText(group.type_name, rest, pane.measure, SMALL);
+  const taken = pane.measure(text, NAME) + 8;
+  const type = fitText(group.type_name, room - taken, pane.measure, SMALL);
   const left = open ? 20 : 2;
-  const words = [label(left, 14, text, "name")];
-  if (type && rest > 24) words.push(label(left + pane.measure(text, NAME) + 8, 14, type, "type"));
-  const button = open && collapseButton(group, name, pane, end);
-  element.append(steady(header.x, header.y, svg("g.group-name", ...words, button)));
+  const words = svg(
+    "g.group-name",
+    label(left, 14, text, "name"),
+    type && room - taken > 24 && label(left + taken, 14, type, "type"),
+    open && collapseButton(group, pane, end),
+  );
+  element.append(steady(header.x, header.y, words));
   return element;
 }
 
-function collapseButton(group: GroupInfo, name: string, pane: Pane, end: AbortSignal): SVGGElement {
-  const { widget, index } = pane;
+function collapseButton({ id, label }: GroupInfo, { widget, index }: Pane, end: AbortSignal): SVGGElement {
+  const name = `Close ${label}`;
   const button = svg(
     "g.collapse",
     { role: "button", tabindex: 0, "aria-label": name, "aria-disabled": !widget.kernel || null },
@@ -133,38 +127,30 @@ function collapseButton(group: GroupInfo, name: string, pane: Pane, end: AbortSi
     svg("rect.hit", { x: 0, y: 1, width: 18, height: 18 }),
     svg("path", { d: "M5.5 10h7" }),
   );
-  const close = (event: Event): void => {
-    event.stopPropagation();
-    if (!widget.kernel) return;
-    widget.write("expanded", collapse(index.peek(), widget.expanded.peek(), group.id));
+  const close = (): void => {
+    if (widget.kernel) widget.write("expanded", collapse(index.peek(), widget.expanded.peek(), id));
   };
-  on(button, "click", close, end);
-  on<KeyboardEvent>(
-    button,
-    "keydown",
-    (event) => {
-      if (event.key !== "Enter" && event.key !== " ") return;
-      event.preventDefault();
-      close(event);
-    },
-    end,
-  );
+  const press = ({ key }: KeyboardEvent): boolean => {
+    const ours = key === "Enter" || key === " ";
+    if (ours) close();
+    return ours;
+  };
+  const click = (event: Event): void => {
+    event.stopPropagation();
+    close();
+  };
+  on(button, "click", click, end);
+  onKeys(button, press, end);
   return button;
 }
 
 export function createGroups(pane: Pane, end: AbortSignal): SVGGElement {
-  const layer = svg("g.groups");
-  let drawn = new AbortController();
-  watch(end, () => {
-    drawn.abort();
-    drawn = new AbortController();
+  const make = (scope: AbortSignal): Child[] => {
     const { groups } = pane.index();
-    const boxes = pane.layout()?.groups ?? [];
-    const known = boxes.flatMap((box) => {
+    return (pane.layout()?.groups ?? []).map((box) => {
       const group = groups.get(box.id);
-      return group ? [groupElement(box, group, pane, AbortSignal.any([end, drawn.signal]))] : [];
+      return group && groupElement(box, group, pane, scope);
     });
-    layer.replaceChildren(...known);
-  });
-  return layer;
+  };
+  return remade(svg("g.groups"), make, end);
 }

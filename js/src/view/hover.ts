@@ -8,7 +8,7 @@ import { type Hover, NO_HOVER, pairOf, type Probe, probing, type ReadonlySignal,
 import { toLayout } from "../viewport";
 import { type Plane, valueAt } from "./canvas";
 import { exactRequest } from "./detail";
-import { on } from "./events";
+import { on, pointerOn } from "./events";
 import { classAt } from "./draw/overlay";
 import { photoAt, photoSlots, type Slot } from "./draw/slots";
 import type { Placed } from "./draw/tiles";
@@ -139,19 +139,13 @@ export function followPointer(pane: Pane, svg: SVGSVGElement, end: AbortSignal):
     }
     aim.set(next);
   };
-  on<PointerEvent>(
-    svg,
-    "pointermove",
-    (event) => {
-      if (event.buttons !== 0) return;
-      const target = event.target as Element;
-      const stage = target.closest(".nf-stage")?.getAttribute("data-stage");
-      const edge = target.closest(".nf-edge")?.getAttribute("data-edge");
-      if (stage == null) return point(edge == null ? NO_HOVER : { kind: "edge", id: edge }, null);
-      point({ kind: "stage", id: stage }, aimOf(pane, svg, stage, event));
-    },
-    end,
-  );
+  const moved = (event: PointerEvent): void => {
+    if (event.buttons !== 0) return;
+    const { stage, edge } = under(event);
+    if (stage) point({ kind: "stage", id: stage }, aimOf(pane, svg, stage, event));
+    else point(edge ? { kind: "edge", id: edge } : NO_HOVER, null);
+  };
+  on(svg, "pointermove", moved, end);
   on(svg, "pointerleave", () => point(NO_HOVER, null), end);
   atEnd(end, () => clearTimeout(timer));
   const say = probing(view, end);
@@ -165,11 +159,18 @@ export function followPointer(pane: Pane, svg: SVGSVGElement, end: AbortSignal):
   return { aim };
 }
 
-function aimOf(pane: Pane, svg: SVGSVGElement, stage: string, event: MouseEvent): Aim | null {
+/** Ids of the stage and of the edge that an event is on. */
+export function under({ target }: Event): { readonly stage?: string | undefined; readonly edge?: string | undefined } {
+  const on = (selector: string) => (target as Element).closest<SVGElement>(selector)?.dataset;
+  return { stage: on(".nf-stage")?.stage, edge: on(".nf-edge")?.edge };
+}
+
+/** What a stage's picture shows under the pointer. */
+export function aimOf(pane: Pane, svg: SVGSVGElement, stage: string, event: MouseEvent): Aim | null {
   const card = pane.cards.peek().get(stage);
   const picture = pane.pictures.get(stage);
   if (!card || !picture) return null;
-  const frame = svg.getBoundingClientRect();
-  const [x, y] = toLayout(pane.view.viewport.peek(), event.clientX - frame.left, event.clientY - frame.top);
+  const at = pointerOn(svg, event);
+  const [x, y] = toLayout(pane.view.viewport.peek(), at.x, at.y);
   return aimAt(stage, picture, x - card.x, y - card.y);
 }

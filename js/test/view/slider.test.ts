@@ -405,8 +405,8 @@ describe("what has been seen", () => {
       "M30 4h0",
     ]);
     spark.querySelector("rect")!.getBoundingClientRect = () => new DOMRect(100, 0, 40, 12);
-    expect(sparkFrame(spark.querySelector("path")!, 121)).toBe(2);
-    expect(sparkFrame(document.body, 121)).toBeNull();
+    expect(sparkFrame(spark.querySelector("path")!, new MouseEvent("click", { clientX: 121 }))).toBe(2);
+    expect(sparkFrame(document.body, new MouseEvent("click", { clientX: 121 }))).toBeNull();
     kernel.put("overview", { ...kernel.overviewOf(3), sample: 1 });
     expect(sparkline(context.widget, "input", cell)).toBeNull();
   });

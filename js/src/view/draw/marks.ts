@@ -6,31 +6,41 @@ import { int32sOf } from "../../wire";
 import { svg } from "../dom";
 import { type Font, fitText, label, type Measure, MONO, SMALL, wrapText } from "./text";
 
-/**
- * Log counts of 64 bins as two areas, cool below zero and warm above, with a tick at zero where the range holds it.
- */
+/** Paths of the bars left and right of zero: log counts, on a base line. The bin that holds zero is cut there. */
+export function bins({ low, high, counts }: Histogram, x: number, base: number, width: number, height: number) {
+  const logs = Array.from(int32sOf(counts), Math.log1p);
+  const most = Math.max(...logs, Number.MIN_VALUE);
+  const step = width / Math.max(1, logs.length);
+  /** Where zero lies, in bins from the left. */
+  const zero = (-low / (high - low)) * logs.length || 0;
+  const paths = { cool: "", warm: "" };
+  for (const [i, log] of logs.entries()) {
+    if (!log) continue;
+    const cut = Math.min(i + 1, Math.max(i, zero));
+    const bar = (from: number, to: number): string =>
+      // A hair of overlap keeps the paper from shining through between bins.
+      from < to
+        ? px`M${x + from * step} ${base}v${-Math.max(0.75, (log / most) * height)}H${x + to * step + 0.02}V${base}z`
+        : "";
+    paths.cool += bar(i, cut);
+    paths.warm += bar(cut, i + 1);
+  }
+  return paths;
+}
+
+/** In two colours, with a tick at zero where the range holds it. */
 export function histogram(data: Histogram, x: number, y: number, width: number, height: number): SVGGElement {
   const { low, high } = data;
-  const counts = [...int32sOf(data.counts)];
-  const tallest = Math.max(1, ...counts.map(Math.log1p));
-  const step = width / Math.max(1, counts.length);
-  const paths = { cool: "", warm: "" };
-  counts.forEach((number, i) => {
-    if (number === 0) return;
-    const middle = low + ((high - low) * (i + 0.5)) / counts.length;
-    const bar = Math.max(0.75, (Math.log1p(number) / tallest) * height);
-    // A hair of overlap keeps the paper from shining through between bins.
-    const path = px`M${x + step * i} ${y + height}v${-bar}h${step + 0.02}v${bar}z`;
-    paths[middle < 0 ? "cool" : "warm"] += path;
-  });
-  const zero = high > low ? Math.round(x + (width * (0 - low)) / (high - low)) + 0.5 : null;
+  const base = y + height;
+  const { cool, warm } = bins(data, x, base, width, height);
+  const zero = Math.round(x - (width * low) / (high - low)) + 0.5;
   return svg(
     "g.histogram",
     { "aria-hidden": true },
-    svg("path.cool", { d: paths.cool }),
-    svg("path.warm", { d: paths.warm }),
-    svg("path.base", { d: px`M${x} ${y + height + 0.5}h${width}` }),
-    zero !== null && low <= 0 && high >= 0 && svg("path.zero", { d: px`M${zero} ${y + height - 2}v5` }),
+    svg("path.cool", { d: cool }),
+    svg("path.warm", { d: warm }),
+    svg("path.base", { d: px`M${x} ${base + 0.5}h${width}` }),
+    low < high && low <= 0 && high >= 0 && svg("path.zero", { d: px`M${zero} ${base - 2}v5` }),
   );
 }
 

@@ -7,7 +7,7 @@ import { type Bitmap, bitmapUrl, photoBitmap } from "../canvas";
 import { svg } from "../dom";
 import type { Image } from "./images";
 import * as plan from "./plan";
-import { photoAt, type Slot } from "./slots";
+import { photoAt, slotOf } from "./slots";
 import { fitText, label, MONO, SMALL } from "./text";
 import { type Drawing, frame, type PictureStyle, placedAt } from "./tiles";
 
@@ -130,13 +130,12 @@ export function drawOverlay(picture: Overlay, style: OverlayStyle): Drawing {
   const cell = plan.single(rows, columns, width, { width, height: above });
   const image = overlayImage(picture, style);
   const below = { x: 0, y: cell.y + cell.height + 3, width, height: lines * LINE };
-  const slot: Slot = { channel: null, slice: null, full: picture.size, skip: 0, part: "", plane: null };
   const element = svg(
     "g",
-    ...(image ? [style.images.show("over", cell, image)] : []),
+    image && style.images.show("over", cell, image),
     frame(cell),
     ...rectangles(picture, cell),
     ...legend(picture, below, style),
   );
-  return { element, placed: picture.kind === "mask" ? [placedAt(slot, cell)] : [] };
+  return { element, placed: picture.kind === "mask" ? [placedAt(slotOf(picture.size), cell)] : [] };
 }

@@ -8,7 +8,7 @@ import { classBars, hatch, sentence, wordColumns } from "./marks";
 import { drawOverlay, overlayImage } from "./overlay";
 import * as plan from "./plan";
 import { sharpPhoto } from "./sharpen";
-import { mapSlots, mapsOf, photoSlots, type Slot, volumeSlots, wholeSlot } from "./slots";
+import { mapSlots, mapsOf, photoSlots, slotOf, volumeSlots, wholeSlot } from "./slots";
 import { label } from "./text";
 import { type Drawing, frame, imageOf, type PictureStyle, placedAt, SMOOTH_UP_TO, tile } from "./tiles";
 import { drawVector, foldedOnce } from "./vector";
@@ -48,8 +48,7 @@ function photoImage(summary: Summary, picture: PhotoPicture, cell: plan.Cell, st
 function drawPhoto(summary: Summary, picture: PhotoPicture, style: PictureStyle): Drawing {
   const cell = plan.single(picture.rows, picture.columns, photoSide(style), style.box);
   const image = style.images.show("photo", cell, photoImage(summary, picture, cell, style));
-  const slot: Slot = { channel: null, slice: null, full: picture.size, skip: 0, part: "", plane: null };
-  return { element: svg("g", image, frame(cell)), placed: [placedAt(slot, cell)] };
+  return { element: svg("g", image, frame(cell)), placed: [placedAt(slotOf(picture.size), cell)] };
 }
 
 const photoSide = (style: PictureStyle): number =>

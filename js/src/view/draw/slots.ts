@@ -20,6 +20,17 @@ export interface Slot {
   readonly plane: Plane | null;
 }
 
+/** A slice of this full size; all of the plane where nothing else is said. */
+export const slotOf = (full: Slot["full"], rest: Partial<Slot> = {}): Slot => ({
+  channel: null,
+  slice: null,
+  full,
+  skip: 0,
+  part: "",
+  plane: null,
+  ...rest,
+});
+
 const memo = new WeakMap<Picture, readonly Plane[]>();
 
 /** Planes of a picture from its codes; made once, so that they can be told apart by identity. */
@@ -43,20 +54,13 @@ function makePlanes(picture: Picture): readonly Plane[] {
     }
     case "volume": {
       let start = 0;
-      return picture.planes.map((plane) => {
-        start += plane.rows * plane.columns;
-        return planeOfCodes(picture, plane.rows, plane.columns, start - plane.rows * plane.columns);
+      return picture.planes.map(({ rows, columns }) => {
+        start += rows * columns;
+        return planeOfCodes(picture, rows, columns, start - rows * columns);
       });
     }
-    case "photo":
-    case "mask":
-    case "boxes":
-    case "scalar":
-    case "classes":
-    case "nothing":
-      return [];
     default:
-      return picture satisfies never;
+      return [];
   }
 }
 
@@ -100,55 +104,36 @@ export function mapSlots(summary: Summary, order: Options["channel_order"], coun
   if (picture.kind === "maps") {
     const planes = planesOf(picture);
     const word = summary.axes_kind === "attention" ? "head" : "channel";
-    return channelOrder(picture.channels, summary, order, count).map((channel) => ({
-      channel,
-      slice: null,
-      full: picture.size,
-      skip: 0,
-      part: `${word} ${channel}`,
-      plane: planes[picture.channels.indexOf(channel)] ?? null,
-    }));
+    return channelOrder(picture.channels, summary, order, count).map((channel) => {
+      const plane = planes[picture.channels.indexOf(channel)] ?? null;
+      return slotOf(picture.size, { channel, part: `${word} ${channel}`, plane });
+    });
   }
   if (picture.kind !== "tokens" || !picture.maps || !picture.grid) return [];
-  const planes = planesOf(picture).slice(1);
-  const { maps, grid, special } = picture;
-  return maps.channels.slice(0, count).map((channel, i) => ({
-    channel,
-    slice: null,
-    full: grid,
-    skip: special,
-    part: `feature ${channel}`,
-    plane: planes[i]!,
-  }));
+  const [, ...planes] = planesOf(picture);
+  const { maps, grid, special: skip } = picture;
+  return maps.channels
+    .slice(0, count)
+    .map((channel, i) => slotOf(grid, { channel, skip, part: `feature ${channel}`, plane: planes[i]! }));
 }
 
 /** The whole plane of tokens × features, or a vector as one row. */
-export function wholeSlot(picture: Extract<Picture, { kind: "tokens" | "vector" }>): Slot {
-  const full: readonly [number, number] = picture.kind === "tokens" ? picture.size : [1, picture.size];
-  return { channel: null, slice: null, full, skip: 0, part: "", plane: planesOf(picture)[0]! };
-}
+export const wholeSlot = (picture: Extract<Picture, { kind: "tokens" | "vector" }>): Slot =>
+  slotOf(picture.kind === "tokens" ? picture.size : [1, picture.size], { plane: planesOf(picture)[0]! });
 
 export function volumeSlots(picture: Extract<Picture, { kind: "volume" }>): readonly Slot[] {
+  const { channel } = picture;
   const planes = planesOf(picture);
-  return picture.planes.map((plane, i) => {
-    const full = picture.size.filter((_, axis) => axis !== plane.axis) as unknown as readonly [number, number];
-    const slice = [plane.axis, plane.index] as const;
-    const part = `channel ${picture.channel} ${"zyx"[plane.axis]}=${plane.index}`;
-    return { channel: picture.channel, slice, full, skip: 0, part, plane: planes[i]! };
+  return picture.planes.map(({ axis, index }, i) => {
+    const full = picture.size.filter((_, other) => other !== axis) as unknown as Slot["full"];
+    const part = `channel ${channel} ${"zyx"[axis]}=${index}`;
+    return slotOf(full, { channel, slice: [axis, index], part, plane: planes[i]! });
   });
 }
 
 /** The colour channels of a photo, or the grey one: what tiles of it hold; the photo itself has no values. */
-export function photoSlots(summary: Summary, picture: Extract<Picture, { kind: "photo" }>): readonly Slot[] {
-  return times(Math.min(3, channelCount(summary)), (channel) => ({
-    channel,
-    slice: null,
-    full: picture.size,
-    skip: 0,
-    part: `channel ${channel}`,
-    plane: null,
-  }));
-}
+export const photoSlots = (summary: Summary, { size }: Extract<Picture, { kind: "photo" }>): readonly Slot[] =>
+  times(Math.min(3, channelCount(summary)), (channel) => slotOf(size, { channel, part: `channel ${channel}` }));
 
 /** RGB bytes at a place given in fractions of height and width. */
 export function photoAt(picture: Extract<Picture, { kind: "photo" }>, v: number, u: number): readonly number[] {

@@ -2,6 +2,7 @@
 import { brief, px } from "../../format";
 import type { WidgetState } from "../../state";
 import { svg } from "../dom";
+import { pointerOn } from "../events";
 import type { Cell } from "./plan";
 
 /** Null before two frames were seen. Reads the state. */
@@ -32,10 +33,10 @@ export function sparkline(widget: WidgetState, stage: string, cell: Cell): SVGGE
 }
 
 /** The frame under a click on a sparkline; null where the click was elsewhere. */
-export function sparkFrame(target: Element, clientX: number): number | null {
+export function sparkFrame(target: Element, event: Pick<MouseEvent, "clientX" | "clientY">): number | null {
   const spark = target.closest(".nf-spark");
-  const box = spark?.querySelector("rect")?.getBoundingClientRect();
-  if (!spark || !box) return null;
-  const part = Math.max(0, Math.min(1, (clientX - box.left) / (box.width || 1)));
-  return Math.round(part * Number(spark.getAttribute("data-last")));
+  const area = spark?.querySelector("rect");
+  if (!spark || !area) return null;
+  const { x, width } = pointerOn(area, event);
+  return Math.round(Math.max(0, Math.min(1, x / width)) * Number(spark.getAttribute("data-last")));
 }

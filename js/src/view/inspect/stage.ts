@@ -119,7 +119,7 @@ function course({ widget }: ViewContext, { id }: StageInfo, end: AbortSignal): H
   };
   const element = remade(html("div.i-course"), draw, end);
   const go = (event: MouseEvent): void => {
-    const frame = sparkFrame(event.target as Element, event.clientX);
+    const frame = sparkFrame(event.target as Element, event);
     if (frame !== null) widget.write("frame", frame);
   };
   on(element, "click", go, end);
