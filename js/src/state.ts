@@ -102,22 +102,19 @@ export function createWidgetState(model: Model, end: AbortSignal): WidgetState {
   };
   const live = signal(model.kernel !== false);
   const signals: Record<string, Signal<unknown>> = {};
-  const listeners: [event: string, changed: () => void][] = [];
-  for (const name of Object.keys(READERS) as (keyof Traits)[]) {
+  const follow = (name: keyof Traits): void => {
     const held = signal<unknown>(read(name) ?? null);
     signals[name] = held;
+    const event = `change:${name}`;
     const changed = (): void => {
       const value = read(name);
       // An unreadable message leaves the last good value on screen.
       if (value !== undefined) held.set(value);
     };
-    listeners.push([`change:${name}`, changed]);
-  }
-  for (const [event, changed] of listeners) model.on(event, changed);
-  const off = (): void => {
-    for (const [event, changed] of listeners) model.off(event, changed);
+    model.on(event, changed);
+    atEnd(end, () => model.off(event, changed));
   };
-  atEnd(end, off);
+  for (const name of Object.keys(READERS)) follow(name as keyof Traits);
   return {
     ...(signals as unknown as Omit<
       WidgetState,
@@ -129,9 +126,7 @@ export function createWidgetState(model: Model, end: AbortSignal): WidgetState {
       return live();
     },
     frames: model.frames,
-    disconnect() {
-      live.set(false);
-    },
+    disconnect: () => live.set(false),
     dismissed: signal(Number.NaN),
     write(name, value) {
       if (end.aborted) return;

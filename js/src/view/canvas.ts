@@ -102,11 +102,7 @@ function areaMeans(rows: number, columns: number, out: readonly [number, number]
 export function shrink(plane: Plane, rows: number, columns: number): Plane {
   const out = [Math.min(plane.rows, Math.max(1, rows)), Math.min(plane.columns, Math.max(1, columns))] as const;
   if (out[0] === plane.rows && out[1] === plane.columns) return plane;
-  const at =
-    plane.kind === "codes"
-      ? (i: number) => decode(plane.codes[i]!, plane.low, plane.high)
-      : (i: number) => plane.values[i]!;
-  const values = areaMeans(plane.rows, plane.columns, out, at);
+  const values = areaMeans(plane.rows, plane.columns, out, (i) => valueAt(plane, 0, i));
   return { kind: "values", rows: out[0], columns: out[1], exact: false, values };
 }
 
@@ -173,24 +169,14 @@ const BMP_HEADER = 54;
 export function bitmapUrl(bitmap: Bitmap): string {
   const { width, height, rgba } = bitmap;
   const file = new Uint8Array(BMP_HEADER + width * height * 4);
-  const view = new DataView(file.buffer);
-  view.setUint16(0, 0x4d42, true);
-  view.setUint32(2, file.length, true);
-  view.setUint32(10, BMP_HEADER, true);
-  view.setUint32(14, 40, true);
-  view.setInt32(18, width, true);
-  view.setInt32(22, -height, true); // Negative: the top row comes first.
-  view.setUint16(26, 1, true);
-  view.setUint16(28, 32, true);
-  const pixels = new Uint32Array(rgba.buffer, rgba.byteOffset, width * height);
-  for (let i = 0; i < pixels.length; i++) {
-    const at = BMP_HEADER + i * 4;
-    const pixel = pixels[i]!;
-    // RGBA in little endian, as on every machine that a browser runs on; the file wants BGR.
-    file[at] = pixel >>> 16;
-    file[at + 1] = pixel >>> 8;
-    file[at + 2] = pixel;
-  }
+  // "BM", the size of the file, where the pixels start; size of the rest of the header, width, height (negative: the top
+  // row comes first), one plane of 32 bits. Halves of 32-bit numbers, in little endian as on every machine with a browser.
+  const halves = (...numbers: readonly number[]): number[] => numbers.flatMap((number) => [number, number >> 16]);
+  const header = [0x4d42, ...halves(file.length, 0, BMP_HEADER, 40, width, -height), 1, 32];
+  new Uint16Array(file.buffer).set(header);
+  // RGBA; the file wants BGR.
+  for (let i = 0, at = BMP_HEADER; i < rgba.length; i += 4, at += 4)
+    for (let k = 0; k < 3; k++) file[at + k] = rgba[i + 2 - k]!;
   return `data:image/bmp;base64,${base64(file)}`;
 }
 

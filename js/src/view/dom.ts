@@ -7,9 +7,13 @@ export type Attributes = Readonly<Record<string, Attribute>>;
 /** What is empty, or what a condition left out, is no child. */
 export type Child = Node | string | null | undefined | false;
 
-/** `null`, `undefined` and `false` remove the attribute, `true` sets it empty; those of ARIA say true or false. */
+/**
+ * `null`, `undefined` and `false` remove the attribute, `true` sets it empty; those of ARIA say true or false. `label` is
+ * what a screen reader calls the element.
+ */
 export function setAttributes(element: Element, attributes: Attributes): void {
-  for (const [name, value] of Object.entries(attributes)) {
+  for (const [key, value] of Object.entries(attributes)) {
+    const name = key === "label" ? "aria-label" : key;
     const word = typeof value === "boolean" && name.startsWith("aria-") ? String(value) : value;
     if (word === null || word === undefined || word === false) element.removeAttribute(name);
     else element.setAttribute(name, word === true ? "" : String(word));
@@ -55,6 +59,7 @@ const ICONS = {
   previous: "M10.5 3.5L5.5 7.5l5 4zM4 3.5v8",
   next: "M4.5 3.5l5 4-5 4zM11 3.5v8",
   play: "M4.5 3l7 4.5-7 4.5z",
+  pause: "M4 3h2.5v9H4zM8.5 3H11v9H8.5z",
   more: "M3 6.5h1v2H3zM7 6.5h1v2H7zM11 6.5h1v2h-1z",
 } as const;
 
@@ -66,7 +71,7 @@ export function icon(name: IconName): SVGSVGElement {
 
 /** A push button with a picture; `label` is its accessible name and tooltip. */
 export function iconButton(name: IconName, label: string, press: () => void, signal: AbortSignal): HTMLButtonElement {
-  const button = html("button.button", { "aria-label": label, title: label }, icon(name));
+  const button = html("button.button", { label, title: label }, icon(name));
   on(button, "click", press, signal);
   return button;
 }

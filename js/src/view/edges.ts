@@ -64,7 +64,7 @@ function edgeElement(edge: EdgeInfo, path: EdgePath, pane: Pane): SVGGElement {
     "data-evidence": edge.evidence,
     "data-failed": pane.index().stages.get(edge.target)?.status === "raised",
     role: "img",
-    "aria-label": edgeText(edge, pane),
+    label: edgeText(edge, pane),
   };
   return svg(
     "g.edge",
@@ -122,7 +122,7 @@ function collapseButton({ id, label }: GroupInfo, { widget, index }: Pane, end: 
   const name = `Close ${label}`;
   const button = svg(
     "g.collapse",
-    { role: "button", tabindex: 0, "aria-label": name, "aria-disabled": !widget.kernel || null },
+    { role: "button", tabindex: 0, label: name, "aria-disabled": !widget.kernel || null },
     svg("title", widget.kernel ? name : needKernel("Other depths")),
     svg("rect.hit", { x: 0, y: 1, width: 18, height: 18 }),
     svg("path", { d: "M5.5 10h7" }),

@@ -8,6 +8,7 @@ import { watch } from "../state";
 import { toScreen } from "../viewport";
 import { bitmapOf, bitmapUrl, planeRange } from "./canvas";
 import { type Child, svg } from "./dom";
+import { imageAt } from "./draw/images";
 import { inside } from "./draw/plan";
 import { mapSlots } from "./draw/slots";
 import { CODE, fitText, label, NAME } from "./draw/text";
@@ -40,7 +41,7 @@ function tiles(summary: Summary | undefined, pane: Pane): Child[] {
     const scale = leafScale(pane.widget, summary, () => planeRange(plane!));
     const href = bitmapUrl(bitmapOf(plane!, { scale, table, width, height, ratio: pane.view.ratio() }));
     const place = { x: INSET + 1 + i * (TILE + 0.3), y: HEADER + 7 + (TILE - height) / 2, width, height };
-    return svg("image", { ...place, href, preserveAspectRatio: "none" });
+    return imageAt(place, href);
   });
 }
 

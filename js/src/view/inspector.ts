@@ -41,7 +41,7 @@ function groupView(context: ViewContext, subject: GroupSubject, end: AbortSignal
   return [
     head(group.label, null, html("span.i-type", `${group.type_name} · ${plural(members.length, "stage")}`)),
     html("p.i-hint", "A group has no picture of its own: select a stage in it, or close the group."),
-    html("nav.i-edges", { "aria-label": "Stages of the group" }, html("div.i-side", ...buttons)),
+    html("nav.i-edges", { label: "Stages of the group" }, html("div.i-side", ...buttons)),
     noteList(notes),
   ];
 }
@@ -49,7 +49,7 @@ function groupView(context: ViewContext, subject: GroupSubject, end: AbortSignal
 /** Empty, and asking for nothing, while the view's inspector is closed. */
 export function createInspector(context: ViewContext, end: AbortSignal): HTMLElement {
   const { widget, view } = context;
-  const panel = html("section.inspector", { role: "region", "aria-label": "Inspector", tabindex: -1 });
+  const panel = html("section.inspector", { role: "region", label: "Inspector", tabindex: -1 });
   const body = html("div.i-body");
   panel.append(body);
   watch(end, () => {

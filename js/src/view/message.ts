@@ -15,18 +15,24 @@ interface Message {
 
 const say = (...lines: readonly string[]): Message => ({ tone: "plain", title: "", lines, retry: false });
 
-function errorMessage(pane: Pane): Message | null {
-  const { status, problem, graph } = pane.widget;
-  if (problem()) return { tone: "error", title: "", lines: [problem()], retry: false };
-  const { error, text } = status();
-  if (error) return { tone: "error", title: error.type, lines: [error.message], retry: true };
-  if (status().state === "error") return { tone: "error", title: "", lines: [text], retry: true };
-  const failure = graph()?.failure;
+const complain = (title: string, lines: readonly string[], retry: boolean): Message => ({
+  tone: "error",
+  title,
+  lines: lines.filter(Boolean),
+  retry,
+});
+
+function errorMessage({ widget }: Pane): Message | null {
+  const { error, text, state } = widget.status();
+  const failure = widget.graph()?.failure;
+  if (widget.problem()) return complain("", [widget.problem()], false);
+  if (error) return complain(error.type, [error.message], true);
+  if (state === "error") return complain("", [text], true);
   if (!failure) return null;
-  const operands = failure.operands.map(({ shape }) => shape.join("×")).join(", ");
-  const where = [failure.call ? `in ${failure.call}` : "", failure.location].filter(Boolean).join(": ");
-  const got = operands ? `${failure.op || "it"} was given ${operands}` : "";
-  return { tone: "error", title: failure.type, lines: [failure.message, got, where].filter(Boolean), retry: false };
+  const { type, message, op, call, operands, location } = failure;
+  const shapes = operands.map(({ shape }) => shape.join("×")).join(", ");
+  const got = shapes && `${op || "it"} was given ${shapes}`;
+  return complain(type, [message, got, [call && `in ${call}`, location].filter(Boolean).join(": ")], false);
 }
 
 function messageOf(pane: Pane, condition: Condition): Message | null {
@@ -66,15 +72,11 @@ export function createMessage(pane: Pane, condition: ReadonlySignal<Condition>, 
   const retry = html("button.button boxed", "Retry");
   const copyButton = html("button.button boxed", "Copy");
   const element = html("div.message", { role: "alert" }, words, retry, copyButton);
-  on(
-    retry,
-    "click",
-    () => {
-      pane.widget.dismissed.set(pane.widget.status.peek().beat);
-      pane.interest.retry();
-    },
-    end,
-  );
+  const again = (): void => {
+    pane.widget.dismissed.set(pane.widget.status.peek().beat);
+    pane.interest.retry();
+  };
+  on(retry, "click", again, end);
   on(copyButton, "click", () => void copyText(words.textContent ?? "", words), end);
   watch(end, () => {
     const message = messageOf(pane, condition());

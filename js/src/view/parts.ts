@@ -30,7 +30,7 @@ export function remade<E extends Element>(
 export const code = (...children: Child[]): HTMLElement => html("code.i-code", ...children);
 
 /** Words of less weight. */
-export const muted = (...children: Child[]): HTMLElement => html("span.i-muted", ...children);
+export const muted = (text: string): HTMLElement => html("span.i-muted", text);
 
 /** The heading of a part. */
 export const heading = (title: string, ...rest: Child[]): HTMLElement =>
@@ -47,7 +47,7 @@ export function textButton(
   end: AbortSignal,
   ...children: Child[]
 ): HTMLButtonElement {
-  const button = html("button.i-button", { "aria-label": label }, ...children);
+  const button = html("button.i-button", { label }, ...children);
   on(button, "click", press, end);
   return button;
 }
@@ -66,7 +66,7 @@ export function chooser<T>(
   end: AbortSignal,
 ): HTMLSelectElement {
   const options = choices.map(({ text }, i) => html("option", { value: i }, text));
-  const select = html("select.i-select", { "aria-label": label }, ...options);
+  const select = html("select.i-select", { label }, ...options);
   watch(end, () => {
     select.selectedIndex = choices.findIndex(({ value }) => value === current());
   });

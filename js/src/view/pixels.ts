@@ -6,10 +6,11 @@ import { watch } from "../state";
 import { overlaps, type Rect, toScreen } from "../viewport";
 import { bitmapOf, bitmapUrl, type Plane, valueAt } from "./canvas";
 import { type Child, setChildren, svg } from "./dom";
+import { imageAt } from "./draw/images";
 import { label, MONO, NAME } from "./draw/text";
 import type { Placed } from "./draw/tiles";
 import type { Aim, Pointing } from "./hover";
-import type { Pane, StagePicture } from "./pane";
+import { type Pane, type StagePicture, stageLabel } from "./pane";
 
 const GRID_FROM_PX = 8;
 const NUMBERS_FROM_PX = 44;
@@ -84,10 +85,9 @@ function rulers(each: Shown, rows: Span, columns: Span, canvas: Rect): Child[] {
     if (r % down === 0 && y > top + TOP_STRIP + 4)
       indices.push(label(left + SIDE_STRIP / 2, y + 3.5, String(r), middle));
   }
-  const side = { x: left, y: top + TOP_STRIP, width: SIDE_STRIP, height: bottom - top - TOP_STRIP };
   return [
     svg("rect.strip", { x: left, y: top, width: right - left, height: TOP_STRIP }),
-    svg("rect.strip", { ...side }),
+    svg("rect.strip", { x: left, y: top + TOP_STRIP, width: SIDE_STRIP, height: bottom - top - TOP_STRIP }),
     ...indices,
     label(left + 6, top + 11, placed.slot.part, "ruler"),
   ];
@@ -127,49 +127,41 @@ const smallUrls = new WeakMap<Plane, string>();
 
 /** Where you are: the whole picture of the stage with what can be seen of it framed. */
 function miniature(pane: Pane, all: readonly Shown[], canvas: Rect): Child {
-  const { stage } = all[0]!;
-  const right = Math.max(...all.map(({ placed }) => placed.x + placed.width));
-  const [left, top] = [Math.min(...all.map(({ placed }) => placed.x)), Math.min(...all.map(({ placed }) => placed.y))];
-  const bottom = Math.max(...all.map(({ placed }) => placed.y + placed.height));
-  const k = MAP_PX / Math.max(right - left, bottom - top);
-  const [width, height] = [(right - left) * k, (bottom - top) * k];
-  const info = pane.index().stages.get(stage);
-  const shape = info?.leaves[0] ? compactShape(info.leaves[0].shape) : "";
-  const words = pane.measure(info?.label ?? stage, NAME) + 12 + pane.measure(shape, MONO);
-  const panel = Math.max(width, words);
+  const { stage, rect, placed } = all[0]!;
+  const end = (of: (cell: Placed) => number): number => Math.max(...all.map((each) => of(each.placed)));
+  const [left, top] = [-end((cell) => -cell.x), -end((cell) => -cell.y)];
+  const box = { width: end((cell) => cell.x + cell.width) - left, height: end((cell) => cell.y + cell.height) - top };
+  const k = MAP_PX / Math.max(box.width, box.height);
+  const [width, height] = [box.width * k, box.height * k];
+  const leaf = pane.index().stages.get(stage)?.leaves[0];
+  const [name, shape] = [stageLabel(pane, stage), leaf ? compactShape(leaf.shape) : ""];
+  const panel = Math.max(width, pane.measure(name, NAME) + 12 + pane.measure(shape, MONO));
   const [x, y] = [canvas.width - panel - 18, canvas.height - height - 18];
   const tiles = all.map(({ placed, style }) => {
     const plane = style.planeFor(placed.slot);
     if (!plane) return null;
-    const [w, h] = [placed.width * k, placed.height * k];
-    const { table } = style;
+    const size = { width: placed.width * k, height: placed.height * k };
     const href =
       smallUrls.get(plane) ??
-      bitmapUrl(bitmapOf(plane, { scale: style.scaleFor(plane), table, width: w, height: h, ratio: 2 }));
+      bitmapUrl(bitmapOf(plane, { scale: style.scaleFor(plane), table: style.table, ...size, ratio: 2 }));
     smallUrls.set(plane, href);
-    return svg("image", {
-      x: x + (placed.x - left) * k,
-      y: y + (placed.y - top) * k,
-      width: w,
-      height: h,
-      href,
-      preserveAspectRatio: "none",
-    });
+    return imageAt({ x: x + (placed.x - left) * k, y: y + (placed.y - top) * k, ...size }, href);
   });
-  const first = all[0]!;
-  const unit = first.rect.width / first.placed.width;
-  const origin = { x: first.rect.x - (first.placed.x - left) * unit, y: first.rect.y - (first.placed.y - top) * unit };
-  const clamp = (value: number, most: number): number => Math.min(most, Math.max(0, value));
-  const at = (value: number, most: number): number => clamp((value / unit) * k, most);
-  const [x0, x1] = [at(-origin.x, width), at(canvas.width - origin.x, width)];
-  const [y0, y1] = [at(-origin.y, height), at(canvas.height - origin.y, height)];
+  // What can be seen, in the miniature's px.
+  const shrink = (k * placed.width) / rect.width;
+  const seen = (from: number, first: number, most: number) => (edge: number) =>
+    Math.min(most, Math.max(0, (edge - from) * shrink + first * k));
+  const across = seen(rect.x, placed.x - left, width);
+  const down = seen(rect.y, placed.y - top, height);
+  const [x0, y0] = [across(0), down(0)];
+  const window = { x: x + x0, y: y + y0, width: across(canvas.width) - x0, height: down(canvas.height) - y0 };
   return svg(
     "g.miniature",
     svg("rect.raised", { x: x - 8, y: y - 24, width: panel + 16, height: height + 32, rx: 5 }),
-    label(x, y - 8, info?.label ?? stage, "name"),
+    label(x, y - 8, name, "name"),
     label(x + panel, y - 8, shape, "range end"),
     ...tiles,
-    svg("rect.window", { x: x + x0, y: y + y0, width: x1 - x0, height: y1 - y0 }),
+    svg("rect.window", window),
   );
 }
 

@@ -103,7 +103,7 @@ function scaleWords({ widget }: Pane): readonly [low: string, high: string, mean
 
 function legend(pane: Pane, end: AbortSignal): HTMLElement {
   const [low, high] = [html("span"), html("span")];
-  const bar = html("span.lut", { role: "img", "aria-label": "cool: negative, paper: zero, warm: positive" });
+  const bar = html("span.lut", { role: "img", label: "cool: negative, paper: zero, warm: positive" });
   const whole = html("span.legend", low, bar, high);
   watch(end, () => {
     const { rgba } = colourTable(pane.view.theme());
@@ -131,7 +131,7 @@ function notes(pane: Pane, end: AbortSignal): HTMLElement {
         ? { title: stageLabel(pane, stage), text, go: () => goTo(pane, stage) }
         : { title: stage, text },
     );
-  const region = { role: "region", "aria-label": "Notes" };
+  const region = { role: "region", label: "Notes" };
   const anchor = listPopover(button, "popover popover-up", region, entries, end);
   watch(end, () => {
     anchor.hidden = !found().length;

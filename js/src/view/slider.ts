@@ -1,7 +1,7 @@
 /** Under the graph: which frame of the input is shown, playing through them, and which sample of the batch. */
 import { needKernel } from "../format";
 import { computed, type ReadonlySignal, type ViewContext, watch } from "../state";
-import { html, icon, iconButton, setAttributes, svg, turnOff } from "./dom";
+import { html, icon, iconButton, setAttributes, turnOff } from "./dom";
 import { on } from "./events";
 import { live, textButton } from "./parts";
 import { createFrames, type Frames } from "./slide/frames";
@@ -9,22 +9,15 @@ import { menu } from "./slide/menu";
 import { remember } from "./slide/memory";
 import { track } from "./slide/track";
 
-function playButton(frames: Frames, end: AbortSignal): HTMLButtonElement {
-  const { playing, still } = frames;
-  const pause = svg(
-    "svg.icon",
-    { viewBox: "0 0 15 15", "aria-hidden": true },
-    svg("path", { d: "M4 3h2.5v9H4zM8.5 3H11v9H8.5z" }),
-  );
-  const play = icon("play");
+function playButton({ playing, still, toggle }: Frames, end: AbortSignal): HTMLButtonElement {
   const button = html("button.button s-play");
   watch(end, () => {
     const label = playing() ? "Pause" : "Play";
-    button.replaceChildren(playing() ? pause : play);
-    setAttributes(button, { "aria-label": label, title: still() || `${label} (space)` });
+    button.replaceChildren(icon(playing() ? "pause" : "play"));
+    setAttributes(button, { label, title: still() || `${label} (space)` });
     button.disabled = still() !== "";
   });
-  on(button, "click", () => frames.toggle(), end);
+  on(button, "click", toggle, end);
   return button;
 }
 
@@ -36,14 +29,14 @@ function comparison({ widget }: ViewContext, frames: Frames, end: AbortSignal): 
   watch(end, () => {
     const frame = reference();
     const label = frame === null ? "Pin this frame: show differences to it" : "Pin this frame instead";
-    setAttributes(pin, { "aria-label": label, "aria-pressed": frame !== null });
+    setAttributes(pin, { label, "aria-pressed": frame !== null });
     const off = widget.kernel ? "" : needKernel("Differences");
     turnOff(pin, off || (frame === current() ? label : ""));
     reset.hidden = frame === null;
     const text = `Δ to frame ${(frame ?? 0) + 1} ✕`;
     reset.textContent = text;
     // Speech input says what it reads.
-    setAttributes(reset, { "aria-label": `${text}, show values again` });
+    setAttributes(reset, { label: `${text}, show values again` });
     turnOff(reset, widget.kernel ? "" : needKernel("Values"));
   });
   on(pin, "click", () => compare(current.peek()), end);
@@ -51,7 +44,7 @@ function comparison({ widget }: ViewContext, frames: Frames, end: AbortSignal): 
 }
 
 function transport(context: ViewContext, frames: Frames, label: ReadonlySignal<string>, end: AbortSignal): HTMLElement {
-  const { alone, count, current, reach } = frames;
+  const { alone, current, reach } = frames;
   const step = (by: number) => () => frames.go(current.peek() + by);
   const back = iconButton("previous", "Previous frame", step(-1), end);
   const forward = iconButton("next", "Next frame", step(1), end);
@@ -60,7 +53,6 @@ function transport(context: ViewContext, frames: Frames, label: ReadonlySignal<s
     turnOff(back, off(-1, "No frame before it"));
     turnOff(forward, off(1, "No frame after it"));
   });
-  const place = computed(() => `frame ${current() + 1} of ${count()}`);
   const [pin, reset] = comparison(context, frames, end);
   const name = html("b.s-label", live(label, end));
   watch(end, () => {
@@ -71,7 +63,7 @@ function transport(context: ViewContext, frames: Frames, label: ReadonlySignal<s
     "div.s-transport",
     html("div.s-buttons", back, playButton(frames, end), forward, pin, menu(context, frames, end)),
     name,
-    html("span.s-place", live(place, end)),
+    html("span.s-place", live(frames.place, end)),
     reset,
   );
 }
@@ -82,7 +74,7 @@ function sampleChooser({ widget }: ViewContext, end: AbortSignal): HTMLElement {
     type: "number",
     min: 0,
     step: 1,
-    "aria-label": "Sample of the batch",
+    label: "Sample of the batch",
   });
   const most = computed(() => Math.max(0, widget.sample_count() - 1));
   watch(end, () => {
@@ -90,19 +82,18 @@ function sampleChooser({ widget }: ViewContext, end: AbortSignal): HTMLElement {
     input.value = String(widget.sample());
     turnOff(input, widget.kernel ? "" : needKernel("Other samples"));
   });
-  on(
-    input,
-    "change",
-    () => {
-      const asked = Math.round(Number(input.value));
-      const sample = Number.isFinite(asked) ? Math.max(0, Math.min(most.peek(), asked)) : widget.sample.peek();
-      input.value = String(sample);
-      if (sample !== widget.sample.peek()) widget.write("sample", sample);
-    },
-    end,
+  const changed = (): void => {
+    const asked = Math.round(Number(input.value));
+    const sample = Number.isFinite(asked) ? Math.max(0, Math.min(most.peek(), asked)) : widget.sample.peek();
+    input.value = String(sample);
+    if (sample !== widget.sample.peek()) widget.write("sample", sample);
+  };
+  on(input, "change", changed, end);
+  const total = html(
+    "span",
+    live(() => `of 0–${most()}`, end),
   );
-  const total = computed(() => `of 0–${most()}`);
-  const box = html("label.s-sample", "sample", input, html("span", live(total, end)));
+  const box = html("label.s-sample", "sample", input, total);
   watch(end, () => {
     box.hidden = most() === 0;
   });
@@ -115,12 +106,9 @@ export function createSlider(context: ViewContext, end: AbortSignal): HTMLElemen
   const frames = createFrames(context, end);
   const memory = remember(widget, view.ratio, end);
   const label = computed(() => widget.frame_labels()[frames.current()] ?? "");
-  const spoken = computed(() => {
-    const place = `frame ${frames.current() + 1} of ${frames.count()}`;
-    return label() ? `${label()}, ${place}` : place;
-  });
+  const spoken = (): string => [label(), frames.place()].filter(Boolean).join(", ");
   const film = html("div.s-film", transport(context, frames, label, end), track(frames, memory, spoken, end));
-  const root = html("div.slider", { role: "group", "aria-label": "Frames" }, film, sampleChooser(context, end));
+  const root = html("div.slider", { role: "group", label: "Frames" }, film, sampleChooser(context, end));
   watch(end, () => {
     film.hidden = frames.count() <= 1;
     root.hidden = frames.count() <= 1 && widget.sample_count() <= 1;

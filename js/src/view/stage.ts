@@ -117,7 +117,7 @@ function describe(element: SVGGElement, stage: StageInfo, summaries: readonly Su
   const read = Array.from(element.querySelectorAll("text"), (text) => text.textContent).join(" ");
   const words = [stage.label, stage.type_name, shapeOf(stage, summaries), alarm ? `warning ${alarm}` : ""];
   setAttributes(element, {
-    "aria-label": [read, ...words.filter((word) => !read.includes(word))].filter(Boolean).join(", "),
+    label: [read, ...words.filter((word) => !read.includes(word))].filter(Boolean).join(", "),
     "data-status": stage.status,
     "data-alarm": isAlarming(summaries[0]),
   });

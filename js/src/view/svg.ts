@@ -67,7 +67,7 @@ export function createGraphPane(context: ViewContext, source: GraphSource, end: 
   const { view } = pane;
   const stages = svg("g.stages");
   const scene = svg("g.scene", createGroups(pane, end), createEdges(pane, end), stages);
-  const root = svg("svg.svg", { role: "group", "aria-label": "Stages of the network" }, scene);
+  const root = svg("svg.svg", { role: "group", label: "Stages of the network" }, scene);
   const element = html("div.canvas", { tabindex: -1 }, root);
   keepStages(pane, stages, end);
   watch(end, () => follow(pane));

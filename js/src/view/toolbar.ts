@@ -81,7 +81,7 @@ function stepper(
 ): HTMLElement {
   return html(
     "div.stepper",
-    { role: "group", "aria-label": name },
+    { role: "group", label: name },
     title,
     iconButton("minus", less, () => press(false), end),
     html("output.value", live(shown, end)),
@@ -94,7 +94,7 @@ function searchBox({ pane }: ToolbarSource, end: AbortSignal): HTMLElement {
   const input = html("input.find", {
     type: "search",
     placeholder: "name or type",
-    "aria-label": "Name or type of a stage",
+    label: "Name or type of a stage",
   });
   const entries = (): Entry[] => {
     const graph = pane.widget.graph.peek();
@@ -129,7 +129,7 @@ function saveMenu({ pane, picture }: ToolbarSource, end: AbortSignal): HTMLEleme
 }
 
 function progress({ pane, condition }: ToolbarSource, end: AbortSignal): HTMLElement {
-  const bar = html("div.progress", { role: "progressbar", "aria-label": "capture" });
+  const bar = html("div.progress", { role: "progressbar", label: "capture" });
   watch(end, () => {
     const { done, total } = pane.widget.status();
     bar.hidden = condition() !== "busy" || total === 0;
@@ -171,6 +171,6 @@ export function createToolbar(source: ToolbarSource, end: AbortSignal): HTMLElem
     inspector,
   ];
   const controls = html("div.controls", deep, zoom, html("div.buttons", ...buttons));
-  const name = { role: "toolbar", "aria-label": "Picture of the network" };
+  const name = { role: "toolbar", label: "Picture of the network" };
   return html("div.toolbar", name, state(source, end), controls, progress(source, end));
 }

@@ -1,5 +1,6 @@
 /** The bitmaps of one picture as SVG images that keep their place from one drawing to the next. */
-import { setAttributes, svg } from "../dom";
+import { held } from "../../lists";
+import { type Attributes, setAttributes, svg } from "../dom";
 import type { Cell } from "./plan";
 
 export interface Image {
@@ -8,6 +9,10 @@ export interface Image {
   /** Hardly larger than the screen's pixels: hard squares of unequal size would only look torn. */
   readonly smooth: boolean;
 }
+
+/** A bitmap that fills a cell. */
+export const imageAt = ({ x, y, width, height }: Cell, href: string, rest: Attributes = {}): SVGImageElement =>
+  svg("image", { x, y, width, height, href, preserveAspectRatio: "none", ...rest });
 
 export interface ImagePool {
   /** The image under this name, now showing `url`; the one before stays below it until the new one can be seen. */
@@ -20,26 +25,20 @@ export function createImagePool(end: AbortSignal): ImagePool {
   const holders = new Map<string, SVGGElement>();
   const used = new Set<string>();
   return {
-    show(name, { x, y, width, height }, { url, exact, smooth }) {
+    show(name, cell, { url, exact, smooth }) {
       used.add(name);
-      const holder = holders.get(name) ?? svg("g.tile");
-      holders.set(name, holder);
+      const holder = held(holders, name, () => svg("g.tile"));
       const current = holder.lastElementChild;
-      const box = { x, y, width, height };
-      for (const image of holder.children) setAttributes(image, box);
+      const { x, y, width, height } = cell;
+      for (const image of holder.children) setAttributes(image, { x, y, width, height });
+      const marks = { "data-exact": exact, class: smooth && "nf-smooth" };
       if (current?.getAttribute("href") === url) {
-        setAttributes(current, { "data-exact": exact, class: smooth && "nf-smooth" });
+        setAttributes(current, marks);
         return holder;
       }
       while (holder.childElementCount > 1) holder.firstElementChild!.remove();
-      holder.firstElementChild?.removeAttribute("data-exact");
-      const fresh = svg("image", {
-        class: smooth && "nf-smooth",
-        ...box,
-        href: url,
-        preserveAspectRatio: "none",
-        "data-exact": exact,
-      });
+      current?.removeAttribute("data-exact");
+      const fresh = imageAt(cell, url, marks);
       const seen = (): void => {
         // It may load after it was replaced.
         if (fresh.parentNode !== holder) return;

@@ -34,7 +34,7 @@ export const slotOf = (full: Slot["full"], rest: Partial<Slot> = {}): Slot => ({
 const memo = new WeakMap<Picture, readonly Plane[]>();
 
 /** Planes of a picture from its codes; made once, so that they can be told apart by identity. */
-function planesOf(picture: Picture): readonly Plane[] {
+export function planesOf(picture: Picture): readonly Plane[] {
   const before = memo.get(picture);
   if (before) return before;
   const planes = makePlanes(picture);

@@ -30,7 +30,7 @@ function bitmapOf(slices: readonly Slice[], ranges: readonly Range[]): Bitmap {
 export function composite(leaf: Leaf, size: readonly [number, number], end: AbortSignal): HTMLElement {
   const { context } = leaf;
   const components = { ...leaf, name: `${leaf.name} pca`.trim() };
-  const canvas = html("canvas", { role: "img", "aria-label": "Principal components of the channels" });
+  const canvas = html("canvas", { role: "img", label: "Principal components of the channels" });
   const title = heading("Components", html("span", "the first three, as red, green and blue"));
   const whole = html("section.i-section i-composite", title, canvas);
   const claim = context.interest.claim(end);

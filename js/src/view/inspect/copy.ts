@@ -22,7 +22,7 @@ export async function copyText(text: string, shown: HTMLElement): Promise<boolea
 }
 
 export function copyLine(text: ReadonlySignal<string>, end: AbortSignal): HTMLElement {
-  const line = html("code.i-expression", { tabindex: 0, "aria-label": "Python expression" }, live(text, end));
+  const line = html("code.i-expression", { tabindex: 0, label: "Python expression" }, live(text, end));
   const said = html("span.i-said", { role: "status" });
   let timer: ReturnType<typeof setTimeout> | undefined;
   atEnd(end, () => clearTimeout(timer));

@@ -2,6 +2,7 @@
 import type { Scale } from "../../colour";
 import type { StageInfo, Summary, TileRequest } from "../../protocol";
 import { type ReadonlySignal, requestFor, type ViewContext } from "../../state";
+import { planesOf } from "../draw/slots";
 import { leafScale } from "../scale";
 import type { Lens } from "./lens";
 import { codedSlice, momentsOf, type Slice, tileSlice } from "./slice";
@@ -53,27 +54,21 @@ export function codedOverview(
   item: number | null,
   cut: readonly [number, number] | null = null,
 ): Slice | null {
+  const planes = planesOf(picture);
   switch (picture.kind) {
-    case "maps": {
-      const at = picture.channels.indexOf(item ?? 0);
-      const { rows, columns, size } = picture;
-      return at < 0 ? null : codedSlice(picture, { rows, columns, offset: at * rows * columns }, size);
-    }
+    case "maps":
+      return codedSlice(planes[picture.channels.indexOf(item ?? 0)], picture.size);
     case "volume": {
-      let offset = 0;
-      for (const plane of picture.planes) {
-        if (picture.channel === item && cut && plane.axis === cut[0] && plane.index === cut[1])
-          return codedSlice(picture, { ...plane, offset }, cutSize(picture.size, plane.axis));
-        offset += plane.rows * plane.columns;
-      }
-      return null;
+      const at = picture.planes.findIndex(({ axis, index }) => axis === cut?.[0] && index === cut[1]);
+      return picture.channel === item && cut ? codedSlice(planes[at], cutSize(picture.size, cut[0])) : null;
     }
     case "tokens":
+      // One number for each token lies as a row.
       if (picture.columns === 1)
-        return codedSlice(picture, { rows: 1, columns: picture.rows, offset: 0 }, [1, picture.size[0]]);
-      return codedSlice(picture, { rows: picture.rows, columns: picture.columns, offset: 0 }, picture.size);
+        return codedSlice({ ...planes[0]!, rows: 1, columns: picture.rows }, [1, picture.size[0]]);
+      return codedSlice(planes[0], picture.size);
     case "vector":
-      return codedSlice(picture, { rows: 1, columns: picture.length, offset: 0 }, [1, picture.size]);
+      return codedSlice(planes[0], [1, picture.size]);
     default:
       return null;
   }
@@ -82,9 +77,8 @@ export function codedOverview(
 /** The coded map of one feature of tokens over the patch grid. */
 export function codedFeature({ picture }: Summary, feature: number): Slice | null {
   if (picture.kind !== "tokens" || !picture.maps || !picture.grid) return null;
-  const { channels, rows, columns } = picture.maps;
-  const at = channels.indexOf(feature);
-  return at < 0 ? null : codedSlice(picture.maps, { rows, columns, offset: at * rows * columns }, picture.grid);
+  const at = picture.maps.channels.indexOf(feature);
+  return at < 0 ? null : codedSlice(planesOf(picture)[1 + at], picture.grid);
 }
 
 /** Rows and columns of a volume cut across `axis`. */

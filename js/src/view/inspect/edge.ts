@@ -27,7 +27,7 @@ const EVIDENCE: Readonly<Record<EdgeInfo["evidence"], string>> = {
 function opList({ via }: EdgeInfo): HTMLElement {
   if (!via.length) return html("p.i-muted", "no op between them: the target takes what the source gives");
   const items = via.map((op) => html("li", html("code", opText(op))));
-  return html("ol.i-ops", { "aria-label": "Ops along the edge" }, ...items);
+  return html("ol.i-ops", { label: "Ops along the edge" }, ...items);
 }
 
 /** The source's leaf that crosses: the one of the edge's shape, where that is told, else the first. */

@@ -43,7 +43,7 @@ export function grid(source: GridSource, end: AbortSignal): HTMLElement {
   const box = html("div.i-grid", {
     role: "listbox",
     tabindex: 0,
-    "aria-label": `${order.length} ${name}s`,
+    label: `${order.length} ${name}s`,
   });
   const rows: Row[] = [];
   for (let i = 0; i < order.length; i += ACROSS) {
@@ -78,7 +78,7 @@ function tile(item: number, source: GridSource, prefix: string, life: AbortSigna
   const name = `${leaf.lens.item} ${item}`;
   const option = html(
     "div.i-cell",
-    { role: "option", id: `${prefix}-${item}`, "data-item": item, title: name, "aria-label": name },
+    { role: "option", id: `${prefix}-${item}`, "data-item": item, title: name, label: name },
     frame,
     html("span.i-number", String(item)),
   );

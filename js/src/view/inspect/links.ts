@@ -56,7 +56,7 @@ export function edgeLinks(
     );
   return html(
     "nav.i-edges",
-    { "aria-label": "Edges" },
+    { label: "Edges" },
     stage.kind === "input" ? null : side("in", incoming, "source", "nothing"),
     stage.kind === "output" ? null : side("out", outgoing, "target", "feeds nothing"),
   );

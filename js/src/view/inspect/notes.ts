@@ -9,7 +9,7 @@ export function noteList(notes: readonly NoteInfo[], labelOf?: (stage: string) =
   if (!notes.length) return null;
   return html(
     "ul.i-notes",
-    { "aria-label": "Notes" },
+    { label: "Notes" },
     ...notes.map(({ kind, text, stage }) => {
       const name = !labelOf || !stage ? null : code(`${labelOf(stage)}: `);
       return html("li", { "data-note": kind }, name, text);

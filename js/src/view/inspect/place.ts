@@ -49,7 +49,7 @@ export function atInput(
 ): HTMLElement {
   const { widget, view } = context;
   const photo = computed(() => photoFor(widget.graph(), widget.overview(), stage));
-  const canvas = html("canvas.i-photo-picture", { role: "img", "aria-label": "The place in the input picture" });
+  const canvas = html("canvas.i-photo-picture", { role: "img", label: "The place in the input picture" });
   const marks = svg("svg", { "aria-hidden": true });
   const figure = html("div.i-photo", canvas, marks);
   const meaning = "the same relative place: what the value depends on is wider";

@@ -47,7 +47,7 @@ export function plate(source: PlateSource, end: AbortSignal): HTMLElement {
     const table = colourTable(theme());
     paintPlane(canvas, shown, { scale: source.scale(), table, width, height, ratio: ratio() });
   });
-  watch(end, () => setAttributes(figure, { "aria-label": source.label() }));
+  watch(end, () => setAttributes(figure, { label: source.label() }));
   watch(end, () => cross.replaceChildren(...crosshair(source)));
   listen(figure, source, end);
   return figure;

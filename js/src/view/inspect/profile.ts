@@ -83,7 +83,7 @@ export function profile(source: ProfileSource, end: AbortSignal): SVGSVGElement 
     height,
     viewBox: `0 0 ${width} ${height}`,
     role: "img",
-    "aria-label": source.label,
+    label: source.label,
   });
   watch(end, () => {
     const values = source.values();

@@ -4,8 +4,7 @@
  */
 import { decodeCodes, type Values } from "../../colour";
 import type { Tile } from "../../interest";
-import type { Bytes } from "../../protocol";
-import { bytesOf } from "../../wire";
+import type { Plane } from "../canvas";
 
 /** Fits a `Plane` of canvas.ts, so that it can be painted as it is. */
 export interface Slice {
@@ -34,16 +33,11 @@ export interface Moments {
   readonly std: number;
 }
 
-/** `rows` × `columns` codes from element `offset` on. */
-export function codedSlice(
-  coded: { readonly low: number; readonly high: number; readonly codes: Bytes },
-  shape: { readonly rows: number; readonly columns: number; readonly offset: number },
-  size: readonly [number, number],
-): Slice {
-  const { rows, columns, offset } = shape;
-  const codes = bytesOf(coded.codes).subarray(offset, offset + rows * columns);
-  const values = decodeCodes(codes, coded.low, coded.high);
-  return { kind: "values", rows, columns, values, size, exact: false };
+/** What the overview knows of a slice of this size. */
+export function codedSlice(plane: Plane | undefined, size: readonly [number, number]): Slice | null {
+  if (plane?.kind !== "codes") return null;
+  const { rows, columns, codes, low, high } = plane;
+  return { kind: "values", rows, columns, values: decodeCodes(codes, low, high), size, exact: false };
 }
 
 /** A whole tile. Its own size is the slice's where it is exact. */

@@ -50,7 +50,7 @@ export function histogramFigure(histogram: Histogram, { count, p1, p99 }: Statis
   const size = { width: WIDTH, height: BASE + 18, viewBox: `0 0 ${WIDTH} ${BASE + 18}` };
   return svg(
     "svg.i-histogram",
-    { ...size, role: "img", "aria-label": text },
+    { ...size, role: "img", label: text },
     svg("path.i-cool", { d: cool }),
     svg("path.i-warm", { d: warm }),
     svg("path.i-axis", { d: `M0 ${BASE + 0.5}H${WIDTH}` }),

@@ -78,7 +78,7 @@ export function featureButtons({ lens }: TokensSource, spot: Signal<Spot>, end: 
     watch(end, () => setAttributes(button, { "aria-pressed": feature === spot().column }));
     return button;
   });
-  const list = html("div.i-chips", { role: "group", "aria-label": `Ranked ${lens.item}s` }, ...buttons);
+  const list = html("div.i-chips", { role: "group", label: `Ranked ${lens.item}s` }, ...buttons);
   onChoice(list, "feature", (column) => spot.set({ ...spot.peek(), column }), end);
   return list;
 }

@@ -80,7 +80,7 @@ function barChart(
   const { limit } = reading;
   const bars = profile({ along: "row", length: WIDTH, depth: DEPTH, values, limit, at, count, label }, end);
   const figure = html("div.i-bars", { tabindex: 0, role: "application" }, bars);
-  watch(end, () => setAttributes(figure, { "aria-label": `${label}: index ${spot().column}; arrow keys move` }));
+  watch(end, () => setAttributes(figure, { label: `${label}: index ${spot().column}; arrow keys move` }));
   watch(end, () => setAttributes(figure, { "data-exact": reading.exact(), "data-waiting": !values() }));
   const under = (event: PointerEvent): number => {
     const { x, width } = pointerOn(figure, event);

@@ -18,6 +18,8 @@ export interface Frames {
   readonly count: ReadonlySignal<number>;
   /** Where the reader is; the trait follows. */
   readonly current: ReadonlySignal<number>;
+  /** "frame 3 of 8". */
+  place(): string;
   /** The pictures are still those of another frame. */
   readonly behind: ReadonlySignal<boolean>;
   readonly playing: ReadonlySignal<boolean>;
@@ -138,6 +140,7 @@ export function createFrames(context: ViewContext, end: AbortSignal): Frames {
   return {
     count,
     current,
+    place: () => `frame ${current() + 1} of ${count()}`,
     behind,
     playing,
     still,
@@ -146,9 +149,7 @@ export function createFrames(context: ViewContext, end: AbortSignal): Frames {
     reference: widget.reference,
     speed,
     loop,
-    compare(reference) {
-      widget.write("reference", reference);
-    },
+    compare: (reference) => widget.write("reference", reference),
     go(frame) {
       playing.set(false);
       show(frame);

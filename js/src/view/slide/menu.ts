@@ -58,7 +58,7 @@ export function menu({ widget }: ViewContext, frames: Frames, end: AbortSignal):
   );
   const panel = html(
     "div.popover popover-up s-menu",
-    { role: "group", "aria-label": "Frames: options" },
+    { role: "group", label: "Frames: options" },
     html("div", "play", speed, loop),
     html("div", "colours", colours),
     html("p", "As in the first frame shown, so that what moves is the network:"),

@@ -102,12 +102,12 @@ function ribbon(frames: Frames, memory: Memory, width: ReadonlySignal<number>, e
   return box;
 }
 
-export function track(frames: Frames, memory: Memory, label: ReadonlySignal<string>, end: AbortSignal): HTMLElement {
+export function track(frames: Frames, memory: Memory, label: () => string, end: AbortSignal): HTMLElement {
   const box = html("div.s-track");
   const room = widthOf(box, end);
   const cells = computed(() => (memory.photo() ? cellCount(room(), frames.count()) : 0));
   const width = computed(() => (memory.photo() ? cells() * CELL : room()));
-  const range = html("input.s-range", { type: "range", min: 0, step: 1, "aria-label": "Frame" });
+  const range = html("input.s-range", { type: "range", min: 0, step: 1, label: "Frame" });
   watch(end, () => {
     range.max = String(frames.count() - 1);
     range.value = String(frames.current());

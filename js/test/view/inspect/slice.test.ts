@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { planeOfCodes } from "../../../src/view/canvas";
 import {
   best,
   clampSpot,
@@ -70,7 +71,7 @@ describe("a pooled slice", () => {
 
 test("codes are read back at their place among several planes", () => {
   const codes = new DataView(Uint8Array.from([0, 0, 0, 127, 254, 255]).buffer);
-  const plane = codedSlice({ low: -2, high: 2, codes }, { rows: 1, columns: 3, offset: 3 }, [10, 30]);
+  const plane = codedSlice(planeOfCodes({ low: -2, high: 2, codes }, 1, 3, 3), [10, 30])!;
   expect(plane.exact).toBe(false);
   expect(plane.size).toEqual([10, 30]);
   expect([...plane.values]).toEqual([0, 2, Number.NaN]);
