@@ -97,29 +97,27 @@ export function place(value: number, scale: Scale): number {
 
 /** RGB of one value. */
 export function colourOf(value: number, scale: Scale, table: ColourTable): Rgb {
-  const at = place(value, scale);
-  if (Number.isNaN(at)) return table.notFinite;
-  const i = (SIDE + Math.round(at * SIDE)) * 4;
-  return [table.rgba[i]!, table.rgba[i + 1]!, table.rgba[i + 2]!];
+  const rgba = new Uint8ClampedArray(4);
+  floatsToRgba([value], scale, table, rgba);
+  return [rgba[0]!, rgba[1]!, rgba[2]!];
 }
 
 export const cssColour = (rgb: Rgb): string => `rgb(${rgb[0]}, ${rgb[1]}, ${rgb[2]})`;
 
 /** RGBA of values; `out` holds 4 bytes per value. */
-export function floatsToRgba(values: Values, scale: Scale, table: ColourTable, out: Uint8ClampedArray): void {
-  const { rgba, notFinite } = table;
+export function floatsToRgba(
+  values: ArrayLike<number>,
+  scale: Scale,
+  { rgba, notFinite }: ColourTable,
+  out: Uint8ClampedArray,
+): void {
   for (let i = 0; i < values.length; i++) {
-    const value = values[i]!;
-    const o = i * 4;
-    out[o + 3] = 255;
-    if (!Number.isFinite(value)) {
-      for (let k = 0; k < 3; k++) out[o + k] = notFinite[k]!;
-      continue;
-    }
-    const entry = (SIDE + Math.round(place(value, scale) * SIDE)) * 4;
-    out[o] = rgba[entry]!;
-    out[o + 1] = rgba[entry + 1]!;
-    out[o + 2] = rgba[entry + 2]!;
+    const at = place(values[i]!, scale);
+    const lost = Number.isNaN(at);
+    const from = lost ? notFinite : rgba;
+    const entry = lost ? 0 : (SIDE + Math.round(at * SIDE)) * 4;
+    for (let k = 0; k < 3; k++) out[i * 4 + k] = from[entry + k]!;
+    out[i * 4 + 3] = 255;
   }
 }
 
@@ -166,7 +164,8 @@ export function contrast(a: Rgb, b: Rgb): number {
   return (light + 0.05) / (dark + 0.05);
 }
 
-/** Black or white, whichever reads better: pure ones, since one of them always reaches 4.5 : 1. */
-export function inkOn(paper: Rgb): "#000" | "#fff" {
-  return contrast(paper, [0, 0, 0]) >= contrast(paper, [255, 255, 255]) ? "#000" : "#fff";
-}
+/**
+ * Black or white, whichever reads better: pure ones, since one of them always reaches 4.5 : 1. On paper of luminance L
+ * they are as good as each other where (L + 0.05) / 0.05 = 1.05 / (L + 0.05).
+ */
+export const inkOn = (paper: Rgb): "#000" | "#fff" => (luminance(paper) + 0.05 >= Math.sqrt(0.0525) ? "#000" : "#fff");

@@ -16,3 +16,13 @@ export function successive(end: AbortSignal): () => AbortSignal {
     return current.signal;
   };
 }
+
+/** Runs something later, in place of what it was to run before; nothing after `end`. */
+export function delayed(end: AbortSignal): (after: number, run: () => void) => void {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  atEnd(end, () => clearTimeout(timer));
+  return (after, run) => {
+    clearTimeout(timer);
+    timer = setTimeout(run, after);
+  };
+}

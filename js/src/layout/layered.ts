@@ -2,19 +2,18 @@
 
 import { times } from "../lists";
 import { assignTracks } from "./channels";
+import { drawing } from "./drawing";
 import { type Frame, makeFrame } from "./frame";
 import { type Grid, makeGrid } from "./grid";
-import { withHeaders } from "./headers";
-import { type LabelKind, placeLabels } from "./labels";
+import type { LabelKind } from "./labels";
 import { corners, type Lines, NO_LINES, type Scene } from "./lines";
 import { type CardMetrics, scaleToFit } from "./metrics";
 import type { Net } from "./net";
-import { drawEdge } from "./path";
 import { groupPieces } from "./pieces";
 import { spreadPorts } from "./ports";
 import { columnRoutes, type Route, routeAll, type Side } from "./routes";
 import { groupTree } from "./tree";
-import type { EdgePath, Layout, LayoutGroup } from "./types";
+import type { Layout, LayoutGroup } from "./types";
 
 export interface Canvas {
   readonly width: number;
@@ -54,19 +53,9 @@ export function downwards(net: Net, groups: readonly LayoutGroup[], card: CardMe
 }
 
 function columnGrid(rows: number): Grid {
-  const index = times(rows, (row) => row);
-  const zero = index.map(() => 0);
-  return {
-    rows,
-    columns: rows > 0 ? 1 : 0,
-    row: index,
-    column: zero,
-    cell: index,
-    band: zero,
-    firstRow: zero,
-    bands: 1,
-    folded: new Set(),
-  };
+  const row = times(rows, (index) => index);
+  const zero = row.map(() => 0);
+  return { rows, columns: 1, row, column: zero, cell: row, band: zero, firstRow: zero, bands: 1, folded: new Set() };
 }
 
 /** Lines need room, and room moves lines: the second round orders them where they really are. */
@@ -85,25 +74,19 @@ type Finished = Pick<Layout, "size" | "width" | "height" | "cards" | "groups" | 
 
 function finish(net: Net, scene: Scene, frame: Frame, lines: Lines): Finished {
   const { grid, card, pieces, routes } = scene;
-  const cards = net.stages.map((stage, node) => {
-    const [x, y] = [frame.x[grid.column[node]!]!, frame.y[grid.row[node]!]!];
-    const port = { y: y + card.port, left: x, right: x + card.width };
-    return { id: stage.id, x, y, width: card.width, height: card.height, port, row: grid.row[node]! };
-  });
-  const lined = routes.map((route) => ({ route, points: corners(scene, frame, lines, route), label: labelOf(route) }));
-  const labels = placeLabels(lined);
-  const edges: EdgePath[] = lined.map(({ route, points }, index) =>
-    drawEdge({ id: route.link.id, points, label: labels[index]!, joins: route.joins }),
-  );
-  const boxes = pieces.map((piece) => ({ id: piece.group, ...frame.box(piece) }));
-  return {
-    size: card.size,
-    width: frame.width,
-    height: frame.height,
-    cards,
-    groups: withHeaders(boxes, edges),
-    edges,
+  const placeOf = (node: number) => {
+    const [column, row] = [grid.column[node]!, grid.row[node]!];
+    return { x: frame.x[column]!, y: frame.y[row]!, row };
   };
+  const lined = routes.map((route) => ({
+    link: route.link,
+    joins: route.joins,
+    points: corners(scene, frame, lines, route),
+    label: labelOf(route),
+  }));
+  const boxes = pieces.map((piece) => ({ id: piece.group, ...frame.box(piece) }));
+  const { width, height } = frame;
+  return { width, height, ...drawing(net, card, placeOf, lined, boxes) };
 }
 
 /** Of a bundle only an edge's own run along a lane can carry a word. */

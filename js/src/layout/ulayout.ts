@@ -1,15 +1,13 @@
 /** Encoder and decoder whose skips nest like brackets: drawn as a U. */
 
 import { times } from "../lists";
-import { withHeaders } from "./headers";
-import { placeLabels } from "./labels";
+import { drawing } from "./drawing";
 import type { Canvas } from "./layered";
 import { ARC_STEP, GROUP_HEADER, GROUP_PAD, scaleToFit } from "./metrics";
 import type { Net } from "./net";
-import { drawEdge } from "./path";
 import { groupPieces, type Piece } from "./pieces";
 import { type GroupTree, groupTree } from "./tree";
-import type { EdgePath, GroupBox, Layout, LayoutGroup } from "./types";
+import type { Layout, LayoutGroup } from "./types";
 import { linesOfU, linesOver } from "./uedges";
 import { CARD, placeU, type UPlaces } from "./uplace";
 import { findU, type UShape } from "./ushape";
@@ -26,18 +24,10 @@ export function uLayout(net: Net, groups: readonly LayoutGroup[], canvas: Canvas
   const scale = scaleToFit(places.width, places.height, canvas);
   const lines = scale < LEAST_SCALE ? null : linesOfU(net, shape, places, over);
   if (!lines) return null;
-  const cards = net.stages.map((stage, node) => {
-    const { x, y } = places.at.get(node)!;
-    const port = { y: y + CARD.port, left: x, right: x + CARD.width };
-    return { id: stage.id, x, y, width: CARD.width, height: CARD.height, port, row: places.row.get(node)! };
-  });
-  const labels = placeLabels(lines);
-  const edges = lines.map(({ link, points }, index) =>
-    drawEdge({ id: link.id, points, label: labels[index]!, joins: false }),
-  );
-  const boxes = groupBoxes(pieces, places, over.perRow, edges);
+  const placeOf = (node: number) => ({ ...places.at.get(node)!, row: places.row.get(node)! });
   const { width, height } = places;
-  return { mode: "u", size: CARD.size, scale, width, height, cards, groups: boxes, edges };
+  const boxes = groupBoxes(pieces, places, over.perRow);
+  return { mode: "u", scale, width, height, ...drawing(net, CARD, placeOf, lines, boxes) };
 }
 
 interface Placed {
@@ -89,18 +79,11 @@ function piecesOf(net: Net, tree: GroupTree, places: UPlaces): Placed[] {
   }));
 }
 
-function groupBoxes(
-  placed: readonly Placed[],
-  places: UPlaces,
-  lines: readonly number[],
-  edges: readonly EdgePath[],
-): GroupBox[] {
-  const boxes = placed.map(({ piece, left, right }) => {
+const groupBoxes = (placed: readonly Placed[], { tops }: UPlaces, lines: readonly number[]) =>
+  placed.map(({ piece, left, right }) => {
     const pad = piece.level * GROUP_PAD;
     const inside = (lines[piece.top] ?? 0) * ARC_STEP;
-    const y = places.tops[piece.top]! - inside - piece.level * GROUP_HEADER - (piece.level - 1) * GROUP_PAD;
-    const height = places.tops[piece.bottom]! + CARD.height + pad - y;
+    const y = tops[piece.top]! - inside - piece.level * GROUP_HEADER - (piece.level - 1) * GROUP_PAD;
+    const height = tops[piece.bottom]! + CARD.height + pad - y;
     return { id: piece.group, x: left - pad, y, width: right - left + 2 * pad, height };
   });
-  return withHeaders(boxes, edges);
-}

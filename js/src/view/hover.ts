@@ -1,6 +1,6 @@
 /** What the pointer is on: stage, edge, and the element of a picture under it. */
 
-import { atEnd } from "../ends";
+import { delayed } from "../ends";
 import { percent } from "../format";
 import type { Tile } from "../interest";
 import type { TileRequest } from "../protocol";
@@ -126,16 +126,15 @@ export function followPointer(pane: Pane, svg: SVGSVGElement, end: AbortSignal):
   const aim = signal<Aim | null>(null);
   const rested = signal("");
   const claim = interest.claim(end);
-  let timer: ReturnType<typeof setTimeout> | undefined;
+  const later = delayed(end);
   const point = (hover: Hover, next: Aim | null): void => {
     const before = view.hover.peek();
     if (JSON.stringify(before) !== JSON.stringify(hover)) view.hover.set(hover);
     if (sameAim(aim.peek(), next)) return;
     const slice = sliceName(next);
     if (sliceName(aim.peek()) !== slice) {
-      clearTimeout(timer);
       rested.set("");
-      timer = setTimeout(() => rested.set(slice), DWELL_MS);
+      later(DWELL_MS, () => rested.set(slice));
     }
     aim.set(next);
   };
@@ -147,7 +146,6 @@ export function followPointer(pane: Pane, svg: SVGSVGElement, end: AbortSignal):
   };
   on(svg, "pointermove", moved, end);
   on(svg, "pointerleave", () => point(NO_HOVER, null), end);
-  atEnd(end, () => clearTimeout(timer));
   const say = probing(view, end);
   watch(end, () => {
     const now = aim();

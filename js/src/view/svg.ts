@@ -1,5 +1,5 @@
 /** The graph pane: groups, edges and cards in one SVG, moved and scaled as one. */
-import { atEnd } from "../ends";
+import { atEnd, delayed } from "../ends";
 import { held } from "../lists";
 import { type GraphIndex, type Lit, litByEdge, litByStage } from "../graph";
 import type { Card, Layout } from "../layout/types";
@@ -147,16 +147,14 @@ function light(pane: Pane, root: SVGSVGElement, end: AbortSignal): void {
 
 /** Lets cards glide to their places when the layout changes, and only then. */
 function moveSoftly(pane: Pane, root: SVGSVGElement, end: AbortSignal): void {
-  let timer: ReturnType<typeof setTimeout> | undefined;
+  const later = delayed(end);
   let before: Layout | null = null;
   watch(end, () => {
     const now = pane.layout();
     if (before && now && now !== before) {
       root.classList.add("nf-moving");
-      clearTimeout(timer);
-      timer = setTimeout(() => root.classList.remove("nf-moving"), MOVE_MS);
+      later(MOVE_MS, () => root.classList.remove("nf-moving"));
     }
     before = now;
   });
-  atEnd(end, () => clearTimeout(timer));
 }

@@ -1,5 +1,5 @@
 /** A line of Python with a button that copies it. */
-import { atEnd } from "../../ends";
+import { delayed } from "../../ends";
 import { type ReadonlySignal, watch } from "../../state";
 import { html } from "../dom";
 import { live, textButton } from "../parts";
@@ -24,12 +24,10 @@ export async function copyText(text: string, shown: HTMLElement): Promise<boolea
 export function copyLine(text: ReadonlySignal<string>, end: AbortSignal): HTMLElement {
   const line = html("code.i-expression", { tabindex: 0, label: "Python expression" }, live(text, end));
   const said = html("span.i-said", { role: "status" });
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  atEnd(end, () => clearTimeout(timer));
+  const later = delayed(end);
   const copy = async (): Promise<void> => {
     said.textContent = (await copyText(text.peek(), line)) ? "copied" : "selected: press Ctrl+C or ⌘C";
-    clearTimeout(timer);
-    timer = setTimeout(() => said.replaceChildren(), DONE_MS);
+    later(DONE_MS, () => said.replaceChildren());
   };
   const button = textButton("Copy the Python expression", () => void copy(), end, "copy");
   // What was said belongs to the expression of that moment.

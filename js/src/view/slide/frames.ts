@@ -1,5 +1,5 @@
 /** The frame that is shown, and playing through all of them. */
-import { atEnd } from "../../ends";
+import { delayed } from "../../ends";
 import { needKernel } from "../../format";
 import {
   type Condition,
@@ -47,25 +47,24 @@ const FRAME_MS = 125;
 
 /** Writes at once, then at most every `WRITE_EVERY_MS`, and always the last value. */
 function coalesced(write: (value: number) => void, end: AbortSignal): (value: number) => void {
-  let timer: ReturnType<typeof setTimeout> | undefined;
+  const later = delayed(end);
   let waiting: number | null = null;
+  let resting = false;
   const ring = (): void => {
-    timer = undefined;
+    resting = waiting !== null;
     if (waiting === null) return;
     write(waiting);
     waiting = null;
-    timer = setTimeout(ring, WRITE_EVERY_MS);
+    later(WRITE_EVERY_MS, ring);
   };
-  atEnd(end, () => clearTimeout(timer));
   return (value) => {
     waiting = value;
-    if (timer === undefined) ring();
+    if (!resting) ring();
   };
 }
 
 function reducedMotion(end: AbortSignal): ReadonlySignal<boolean> {
   const reduced = signal(false);
-  if (typeof matchMedia === "undefined") return reduced;
   const query = matchMedia("(prefers-reduced-motion: reduce)");
   reduced.set(query.matches);
   on(query, "change", () => reduced.set(query.matches), end);

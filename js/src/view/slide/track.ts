@@ -30,7 +30,6 @@ function paint(canvas: HTMLCanvasElement, bitmap: Bitmap | null): void {
 /** Width that the element has on screen; follows its size. */
 function widthOf(element: HTMLElement, end: AbortSignal): ReadonlySignal<number> {
   const width = signal(0);
-  if (typeof ResizeObserver === "undefined") return width;
   const observer = new ResizeObserver((entries) => width.set(entries[entries.length - 1]!.contentRect.width));
   observer.observe(element);
   atEnd(end, () => observer.disconnect());
