@@ -5,7 +5,7 @@ import { on } from "./events";
 type Attribute = string | number | boolean | null | undefined;
 export type Attributes = Readonly<Record<string, Attribute>>;
 /** What is empty, or what a condition left out, is no child. */
-export type Child = Node | string | null | undefined | false;
+export type Child = Node | string | number | null | undefined | false;
 
 /**
  * `null`, `undefined` and `false` remove the attribute, `true` sets it empty; those of ARIA say true or false. `label` is
@@ -21,8 +21,16 @@ export function setAttributes(element: Element, attributes: Attributes): void {
 }
 
 /** In place of what the element holds. */
-export const setChildren = (element: Element, children: readonly Child[]): void =>
-  element.replaceChildren(...children.flatMap((child) => child || []));
+export function setChildren(element: Element, children: readonly Child[]): void {
+  element.replaceChildren();
+  add(element, children);
+}
+
+function add(element: Element, parts: readonly (Attributes | Child)[]): void {
+  for (const part of parts)
+    if (typeof part === "string" || typeof part === "number" || part instanceof Node) element.append(part as Node);
+    else if (part) setAttributes(element, part);
+}
 
 /** A tag, or a tag with classes, each of which is given the prefix of ours: "div.list open" has .nf-list and .nf-open. */
 type Named<K extends string> = K | `${K}.${string}`;
@@ -34,9 +42,7 @@ const maker =
     const [tag = "", classes] = name.split(".");
     const element = document.createElementNS(namespace, tag);
     setAttributes(element, { class: classes?.replace(/^| /g, "$&nf-"), type: tag === "button" && tag });
-    for (const part of parts)
-      if (typeof part === "string" || part instanceof Node) element.append(part);
-      else if (part) setAttributes(element, part);
+    add(element, parts);
     return element as Tags[K];
   };
 

@@ -5,10 +5,10 @@ import { type Child, html, setChildren } from "./dom";
 import { on } from "./events";
 
 /** Text that follows what `text` reads. */
-export function live(text: () => string, end: AbortSignal): Text {
+export function live(text: () => string | number, end: AbortSignal): Text {
   const node = document.createTextNode("");
   watch(end, () => {
-    node.data = text();
+    node.data = String(text());
   });
   return node;
 }

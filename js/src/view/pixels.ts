@@ -78,12 +78,11 @@ function rulers(each: Shown, rows: Span, columns: Span, canvas: Rect): Child[] {
   const middle = "index middle";
   for (let c = columns[0]; c < columns[1]; c++) {
     const x = rect.x + (c + 0.5) * pixel.width;
-    if (c % across === 0 && x > left + SIDE_STRIP + 4) indices.push(label(x, top + 24, String(c), middle));
+    if (c % across === 0 && x > left + SIDE_STRIP + 4) indices.push(label(x, top + 24, c, middle));
   }
   for (let r = rows[0]; r < rows[1]; r++) {
     const y = rect.y + (r + 0.5) * pixel.height;
-    if (r % down === 0 && y > top + TOP_STRIP + 4)
-      indices.push(label(left + SIDE_STRIP / 2, y + 3.5, String(r), middle));
+    if (r % down === 0 && y > top + TOP_STRIP + 4) indices.push(label(left + SIDE_STRIP / 2, y + 3.5, r, middle));
   }
   return [
     svg("rect.strip", { x: left, y: top, width: right - left, height: TOP_STRIP }),

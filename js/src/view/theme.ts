@@ -14,29 +14,29 @@ const TOLD_BY = [
   "data-theme",
 ];
 
+/** What an element says in these attributes, as words. */
+const wordsOf = (element: Element, ...names: readonly string[]): string[] =>
+  names.flatMap((name) => element.getAttribute(name)?.split(/\s+/) ?? []);
+
 /** What the page says, strongest first; null where it says nothing. VS Code before Jupyter: its renderer imitates the latter. */
-export function hostTheme(document: Document): Theme | null {
-  const { body, documentElement: root } = document;
-  for (const element of [body, root]) {
-    const kind = element.getAttribute("data-vscode-theme-kind") ?? "";
-    if (kind) return /dark|high-contrast$/.test(kind) ? "dark" : "light";
-    if (element.classList.contains("vscode-light") || element.classList.contains("vscode-high-contrast-light"))
-      return "light";
-    if (element.classList.contains("vscode-dark") || element.classList.contains("vscode-high-contrast")) return "dark";
-  }
+export function hostTheme({ body, documentElement: root }: Document): Theme | null {
+  for (const element of [body, root])
+    for (const word of wordsOf(element, "data-vscode-theme-kind", "class")) {
+      const kind = /^vscode-(dark|light|high-contrast(?:-light)?)$/.exec(word)?.[1];
+      if (kind) return kind.endsWith("light") ? "light" : "dark";
+    }
   const jupyter = body.getAttribute("data-jp-theme-light");
   if (jupyter !== null) return jupyter === "false" ? "dark" : "light";
   for (const element of [root, body]) {
-    const named = element.getAttribute("theme") ?? element.getAttribute("data-theme") ?? "";
-    if (named === "dark" || element.classList.contains("dark")) return "dark";
-    if (named === "light" || element.classList.contains("light")) return "light";
+    const words = wordsOf(element, "theme", "data-theme", "class");
+    for (const theme of ["dark", "light"] as const) if (words.includes(theme)) return theme;
   }
   return null;
 }
 
 /** Keeps `view.theme` and the root's `data-theme` at the theme of the host, or at the one that is forced. */
 export function followTheme({ widget, view }: ViewContext, root: HTMLElement, end: AbortSignal): void {
-  const { document } = { document: root.ownerDocument };
+  const document = root.ownerDocument;
   const window = document.defaultView!;
   const prefersDark = window.matchMedia("(prefers-color-scheme: dark)");
   const settle = (): void => {

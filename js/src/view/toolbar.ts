@@ -74,7 +74,7 @@ function state(source: ToolbarSource, end: AbortSignal): HTMLElement {
 function stepper(
   name: string,
   [less, more]: readonly [less: string, more: string],
-  shown: () => string,
+  shown: () => string | number,
   press: (more: boolean) => void,
   end: AbortSignal,
   title?: HTMLElement,
@@ -145,7 +145,7 @@ export function createToolbar(source: ToolbarSource, end: AbortSignal): HTMLElem
   const deep = stepper(
     "depth",
     ["Close all groups one level", "Open all stages one level"],
-    () => String(depth(pane.index())),
+    () => depth(pane.index()),
     (more) => changeDepth(pane, more),
     end,
     html("span.title", "depth"),

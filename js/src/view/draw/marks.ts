@@ -130,14 +130,14 @@ export function oneHot(values: readonly number[], width: number, height: number)
     const middle = (i + 0.5) * step;
     const words = "small mono middle";
     return [
-      label(middle, top - 7, String(i), `${words} faint`),
+      label(middle, top - 7, i, `${words} faint`),
       svg(value === 1 ? "rect.one" : "rect.none", {
         x: i * step + 0.5,
         y: top,
         width: step - 1,
         height: 2 * step,
       }),
-      label(middle, top + 2 * step + 14, String(value), words),
+      label(middle, top + 2 * step + 14, value, words),
     ];
   });
   return svg("g", ...cells);
@@ -154,7 +154,7 @@ export function wordColumns(words: readonly string[], width: number, height: num
     const y = (i % perColumn) * LINE + 11;
     const cut = i === shown.length - 1 && words.length > shown.length;
     return [
-      label(left, y, String(i), "small mono faint"),
+      label(left, y, i, "small mono faint"),
       label(left + 15, y, cut ? `… ${words.length}` : fitText(word, column - 16, measure, MONO), "small mono"),
     ];
   });

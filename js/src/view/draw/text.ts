@@ -81,7 +81,7 @@ export function wrapText(text: string, width: number, lines: number, measure: Me
 export const label = (
   x: number,
   y: number,
-  text: string,
+  text: string | number,
   classes: string,
   attributes: Attributes = {},
 ): SVGTextElement => svg(`text.${classes}`, { x, y, ...attributes }, text);

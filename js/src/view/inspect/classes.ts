@@ -40,7 +40,7 @@ export function classList(classes: ReadonlySignal<Classes>, spot: Signal<Spot>, 
       fill.style.width = `${barShare(value, classes().entries) * 100}%`;
       const label = html("span.i-class-name", { title: name }, name || `class ${index}`);
       const bar = html("span.i-class-bar", { "aria-hidden": true }, fill);
-      const parts = [html("small.i-class-index", String(index)), label, html("b", classValue(value)), bar];
+      const parts = [html("small.i-class-index", index), label, html("b", classValue(value)), bar];
       return html("li", html("button", { "data-index": index }, ...parts));
     });
   const list = remade(html("ol.i-classes"), make, end);

@@ -6,7 +6,7 @@ import { html, setAttributes } from "../dom";
 import { live, muted, remade, terms } from "../parts";
 import type { Reading } from "./reading";
 
-export type Fact = readonly [name: string, value: string];
+export type Fact = readonly [name: string, value: string | number];
 
 /** Of a difference: the values that it is made of. */
 export const minusFacts = (minus: Probe["minus"]): Fact[] =>

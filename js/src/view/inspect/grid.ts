@@ -80,7 +80,7 @@ function tile(item: number, source: GridSource, prefix: string, life: AbortSigna
     "div.i-cell",
     { role: "option", id: `${prefix}-${item}`, "data-item": item, title: name, label: name },
     frame,
-    html("span.i-number", String(item)),
+    html("span.i-number", item),
   );
   watch(life, () => setAttributes(option, { "aria-selected": source.picked() === item }));
   watch(life, () => {

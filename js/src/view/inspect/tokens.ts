@@ -53,7 +53,7 @@ export function featureScope({ leaf, lens, picked }: TokensSource, end: AbortSig
       coded: () => codedFeature(leaf.summary(), picked()),
       facts: (reading) => [
         ["patch", `y ${spot().row} x ${spot().column}`],
-        [lens.rowName, String(token())],
+        [lens.rowName, token()],
         ...zFact(lens.item, reading),
       ],
       cut: () => ({ item: null, row: token(), column: picked() }),
@@ -74,7 +74,7 @@ const BUTTONS = 16;
 /** The features that vary most, as buttons that put the crosshair on them. */
 export function featureButtons({ lens }: TokensSource, spot: Signal<Spot>, end: AbortSignal): HTMLElement {
   const buttons = lens.order.slice(0, BUTTONS).map((feature) => {
-    const button = html("button.i-button", { "data-feature": feature }, String(feature));
+    const button = html("button.i-button", { "data-feature": feature }, feature);
     watch(end, () => setAttributes(button, { "aria-pressed": feature === spot().column }));
     return button;
   });
@@ -99,8 +99,8 @@ export function matrixScope({ leaf, lens }: TokensSource, spot: Signal<Spot>, en
       facts: () => {
         const { row, column } = spot();
         return [
-          [rowName, labels[row] === undefined ? String(row) : `${row} “${labels[row]}”`],
-          [item, String(column)],
+          [rowName, labels[row] === undefined ? row : `${row} “${labels[row]}”`],
+          [item, column],
         ];
       },
       cut: () => ({ item: null, ...spot() }),

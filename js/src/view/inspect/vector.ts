@@ -116,7 +116,7 @@ function strongestList({ leaf, spot, name, reading }: Shown, end: AbortSignal): 
       const value = slice!.values[index]!;
       const swatch = html("span.i-dot", { "aria-hidden": true });
       swatch.style.background = cssColour(colourOf(value, scale, table));
-      const words = html("span", name(index) || String(index));
+      const words = html("span", name(index) || index);
       return html("button", { "data-index": index }, swatch, words, html("b", precise(value)));
     });
   };

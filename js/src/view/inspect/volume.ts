@@ -78,9 +78,9 @@ function cutScope({ leaf, lens, cut, picked }: VolumeSource, axis: number, end: 
       ask: () => ({ channel: channelOf(lens, picked()), slice: cut() }),
       coded: () => codedOverview(leaf.summary(), picked(), cut()),
       facts: (reading) => [
-        [along, String(cut()[1])],
-        [names[0], String(spot().row)],
-        [names[1], String(spot().column)],
+        [along, cut()[1]],
+        [names[0], spot().row],
+        [names[1], spot().column],
         ...zFact("slice", reading),
       ],
       cut: () => ({ item: picked(), slice: cut(), ...spot() }),
