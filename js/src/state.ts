@@ -3,11 +3,12 @@
  * knows (zoom, hover, open panels), one per rendered view.
  */
 import { atEnd } from "./ends";
+import { needKernel } from "./format";
 import { type History, historyOf } from "./history";
 import { computed, effect, type ReadonlySignal, type Signal, signal } from "./signals";
 import type { Theme } from "./colour";
 import type { Interest } from "./interest";
-import type { Graph, Overview, Status, TileRequest, Traits } from "./protocol";
+import type { Graph, Overview, Picture, StageInfo, Status, Summary, TileRequest, Traits } from "./protocol";
 import { IDENTITY, type Level, type Size, type Viewport } from "./viewport";
 import {
   graphFromWire,
@@ -230,6 +231,27 @@ export function watch(end: AbortSignal, run: Parameters<typeof effect>[0]): void
   atEnd(end, effect(run));
 }
 
+const NONE: readonly Summary[] = [];
+
+/** What is known of the leaves of a stage. */
+export const summariesOf = ({ overview }: Pick<WidgetState, "overview">, stage: string): readonly Summary[] =>
+  overview()?.stages[stage] ?? NONE;
+
+/** Pictures of one kind, of stages that are asked for, in the order of execution. */
+export function picturesOf<K extends Picture["kind"]>(
+  widget: Pick<WidgetState, "graph" | "overview">,
+  kind: K,
+  asked: (stage: StageInfo) => boolean,
+): Extract<Picture, { kind: K }>[] {
+  const stages = (widget.graph()?.stages ?? []).filter(asked);
+  const pictures = stages.flatMap(({ id }) => summariesOf(widget, id)).map(({ picture }) => picture);
+  return pictures.filter((picture) => picture.kind === kind) as Extract<Picture, { kind: K }>[];
+}
+
+/** Why a control is off that asks the kernel for something; "" where there is a kernel. */
+export const lacking = ({ kernel }: Pick<WidgetState, "kernel">, what: string): string =>
+  kernel ? "" : needKernel(what);
+
 /** A request for a slice of what is shown now (the overview's frame and sample, values or differences), with its key. */
 export function requestFor(
   widget: WidgetState,
@@ -238,7 +260,7 @@ export function requestFor(
   part: Partial<Pick<TileRequest, "channel" | "slice" | "region" | "size">>,
 ): TileRequest {
   const overview = widget.overview();
-  const shown = overview?.stages[stage]?.find((summary) => summary.leaf === leaf);
+  const shown = summariesOf(widget, stage).find((summary) => summary.leaf === leaf);
   const request = {
     frame: overview?.frame ?? 0,
     reference: shown?.reference ?? null,

@@ -52,9 +52,9 @@ export function linesOver(shape: UShape): Over {
 /** Null where a line would have to run through a card. */
 export function linesOfU(net: Net, shape: UShape, places: UPlaces, over: Over): ULine[] | null {
   const drawn = new Map<Link, { points: Point[]; label: LabelKind | null }>();
-  const at = (node: number): Point => places.at.get(node)!;
+  const at = (node: number): Point => places.at[node]!;
   for (const link of [...shape.along, ...shape.toHub]) {
-    const lower = Math.max(places.row.get(link.source)!, places.row.get(link.target)!);
+    const lower = Math.max(places.row[link.source]!, places.row[link.target]!);
     const turn = places.tops[lower]! - ARC_STEP * ((over.arcs[lower] ?? 0) + 1);
     drawn.set(link, { points: along(at(link.source), at(link.target), turn), label: null });
   }
@@ -101,7 +101,7 @@ function arcPorts(shape: UShape, places: UPlaces, arcs: ReadonlyMap<Link, number
   const links = shape.across.filter((link) => arcs.has(link));
   const ends = new Map<number, { link: Link; end: 0 | 1; key: number }[]>();
   links.forEach((link) => {
-    const length = places.at.get(link.target)!.x - places.at.get(link.source)!.x;
+    const length = places.at[link.target]!.x - places.at[link.source]!.x;
     for (const [end, node] of [
       [0, link.source],
       [1, link.target],
@@ -113,7 +113,7 @@ function arcPorts(shape: UShape, places: UPlaces, arcs: ReadonlyMap<Link, number
   for (const [node, list] of ends) {
     list.sort((a, b) => a.key - b.key);
     list.forEach(({ link, end }, index) => {
-      ports.get(link)![end] = places.at.get(node)!.x + CARD.width / 2 + (index - (list.length - 1) / 2) * ARC_STEP;
+      ports.get(link)![end] = places.at[node]!.x + CARD.width / 2 + (index - (list.length - 1) / 2) * ARC_STEP;
     });
   }
   return ports;

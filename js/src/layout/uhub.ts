@@ -40,8 +40,8 @@ export function hubGutters(shape: UShape): ReadonlySet<number> {
 /** Up outside an arm and in from its outer side; what stands further in is reached from below. Null if blocked. */
 export function fromHub(shape: UShape, places: UPlaces, linesOver: readonly number[], link: Link): Point[] | null {
   const { target, kind } = link;
-  const to = places.at.get(target)!;
-  const row = places.row.get(target)!;
+  const to = places.at[target]!;
+  const row = places.row[target]!;
   const depth = shape.left.length;
   const under = places.tops[depth]! + CARD.height + ARC_STEP;
   if (row === depth) {
@@ -49,10 +49,10 @@ export function fromHub(shape: UShape, places: UPlaces, linesOver: readonly numb
     return [...hubStart(shape, places, under), { x, y: under }, { x, y: to.y + CARD.height }];
   }
   const { onLeft, outermost } = seatOf(shape, target, row);
-  const second = places.at.get((onLeft ? shape.left[1]![0] : shape.right[1]!.at(-1))!)!;
+  const second = places.at[(onLeft ? shape.left[1]![0] : shape.right[1]!.at(-1))!]!;
   const away = BUS + (kind === "main" ? ARC_STEP : 0);
   const bus = onLeft ? second.x - away : second.x + CARD.width + away;
-  const hub = places.at.get(shape.side.at(-1)!)!;
+  const hub = places.at[shape.side.at(-1)!]!;
   if (onLeft && !over(hub, bus)) return null;
   if (blocked(shape, places, bus, onLeft && places.sideInBottomRow)) return null;
   const up = onLeft ? [{ x: bus, y: hub.y }] : [...hubStart(shape, places, under), { x: bus, y: under }];
@@ -68,8 +68,8 @@ export function fromHub(shape: UShape, places: UPlaces, linesOver: readonly numb
 /** On the outer part of a card, or on the inner one where its line from or to the bottom passes there. */
 function entryBeside(shape: UShape, places: UPlaces, target: number, onLeft: boolean): number {
   const [outer, inner] = onLeft ? [BESIDE, CARD.width - BESIDE] : [CARD.width - BESIDE, BESIDE];
-  const to = places.at.get(target)!;
-  const beside = places.at.get(onLeft ? shape.bottom[0]! : shape.bottom.at(-1)!)!;
+  const to = places.at[target]!;
+  const beside = places.at[onLeft ? shape.bottom[0]! : shape.bottom.at(-1)!]!;
   const line = onLeft ? along(to, beside, 0)[0]! : along(beside, to, 0).at(-1)!;
   return Math.abs(line.x - to.x - outer) < CLEAR ? inner : outer;
 }
@@ -79,7 +79,7 @@ const over = (card: Point, x: number): boolean => x > card.x + FROM_CORNER && x 
 /** The bus would run through a card of the bottom's row. */
 function blocked(shape: UShape, places: UPlaces, bus: number, above: boolean): boolean {
   const near = (node: number): boolean => {
-    const { x } = places.at.get(node)!;
+    const { x } = places.at[node]!;
     return bus > x - CLEAR && bus < x + CARD.width + CLEAR;
   };
   return !above && shape.bottom.some(near);
@@ -87,7 +87,7 @@ function blocked(shape: UShape, places: UPlaces, bus: number, above: boolean): b
 
 /** Into the gap under the bottom's row. */
 function hubStart(shape: UShape, places: UPlaces, under: number): Point[] {
-  const hub = places.at.get(shape.side.at(-1)!)!;
+  const hub = places.at[shape.side.at(-1)!]!;
   const x = hub.x + CARD.width / 2;
   return [
     { x, y: places.sideInBottomRow ? hub.y + CARD.height : hub.y },

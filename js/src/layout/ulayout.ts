@@ -24,7 +24,7 @@ export function uLayout(net: Net, groups: readonly LayoutGroup[], canvas: Canvas
   const scale = scaleToFit(places.width, places.height, canvas);
   const lines = scale < LEAST_SCALE ? null : linesOfU(net, shape, places, over);
   if (!lines) return null;
-  const placeOf = (node: number) => ({ ...places.at.get(node)!, row: places.row.get(node)! });
+  const placeOf = (node: number) => ({ ...places.at[node]!, row: places.row[node]! });
   const { width, height } = places;
   const boxes = groupBoxes(pieces, places, over.perRow);
   return { mode: "u", scale, width, height, ...drawing(net, CARD, placeOf, lines, boxes) };
@@ -60,11 +60,11 @@ function settle(
 /** Columns are the edges of cards, with a margin around: frames of neighbours must not touch. */
 function piecesOf(net: Net, tree: GroupTree, places: UPlaces): Placed[] {
   const margin = GROUP_PAD * tree.levels;
-  const starts = net.stages.map((_, node) => places.at.get(node)!.x - margin);
+  const starts = net.stages.map((_, node) => places.at[node]!.x - margin);
   const ends = starts.map((start) => start + CARD.width + 2 * margin);
   const edges = [...new Set([...starts, ...ends])].sort((a, b) => a - b);
   const place = new Map(edges.map((edge, index) => [edge, index]));
-  const row = net.stages.map((_, node) => places.row.get(node)!);
+  const row = net.stages.map((_, node) => places.row[node]!);
   const [column, last] = [starts.map((start) => place.get(start)!), ends.map((end) => place.get(end)!)];
   const rows = places.tops.length;
   const cell = times(rows * edges.length, () => -1);

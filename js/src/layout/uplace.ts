@@ -15,9 +15,9 @@ export interface UPlaces {
   readonly width: number;
   readonly height: number;
   /** Top left of each card, by stage. */
-  readonly at: ReadonlyMap<number, Point>;
+  readonly at: readonly Point[];
   /** By stage; the bottom's is the number of levels. */
-  readonly row: ReadonlyMap<number, number>;
+  readonly row: readonly number[];
   readonly tops: readonly number[];
   /** The side's stages stand in the bottom's row. */
   readonly sideInBottomRow: boolean;
@@ -54,12 +54,12 @@ function place(shape: UShape, room: RowRoom, spare: number): UPlaces {
   const gap = levels > 0 ? GAP / 2 + 2 * levels * GROUP_PAD : GAP;
   const measures = { gap, pitch: CARD.width + gap, margin: MARGIN + levels * GROUP_PAD, levels };
   const tops = rowTops(shape, room);
-  const at = new Map<number, Point>();
-  const row = new Map<number, number>();
+  const at: Point[] = [];
+  const row: number[] = [];
   const put = (nodes: readonly number[], level: number, start: number): void =>
     nodes.forEach((node, index) => {
-      at.set(node, { x: Math.round(start) + index * measures.pitch, y: tops[level]! });
-      row.set(node, level);
+      at[node] = { x: Math.round(start) + index * measures.pitch, y: tops[level]! };
+      row[node] = level;
     });
   const width = placeArms(shape, measures, spare, put);
   const depth = shape.left.length;

@@ -1,9 +1,9 @@
 /** Edges and groups: what lies under the cards. */
-import { needKernel, sampleShape, viaText } from "../format";
+import { sampleShape, viaText } from "../format";
 import { collapse } from "../graph";
 import type { Arrow, EdgePath, GroupBox, Label } from "../layout/types";
 import type { EdgeInfo, GroupInfo } from "../protocol";
-import { watch } from "../state";
+import { lacking, watch } from "../state";
 import { type Child, setChildren, svg } from "./dom";
 import { on, onKeys } from "./events";
 import { steady } from "./draw/card";
@@ -123,7 +123,7 @@ function collapseButton({ id, label }: GroupInfo, { widget, index }: Pane, end: 
   const button = svg(
     "g.collapse",
     { role: "button", tabindex: 0, label: name, "aria-disabled": !widget.kernel || null },
-    svg("title", widget.kernel ? name : needKernel("Other depths")),
+    svg("title", lacking(widget, "Other depths") || name),
     svg("rect.hit", { x: 0, y: 1, width: 18, height: 18 }),
     svg("path", { d: "M5.5 10h7" }),
   );

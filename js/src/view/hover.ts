@@ -4,7 +4,17 @@ import { delayed } from "../ends";
 import { percent } from "../format";
 import type { Tile } from "../interest";
 import type { TileRequest } from "../protocol";
-import { type Hover, NO_HOVER, pairOf, type Probe, probing, type ReadonlySignal, signal, watch } from "../state";
+import {
+  type Hover,
+  NO_HOVER,
+  pairOf,
+  type Probe,
+  probing,
+  type ReadonlySignal,
+  signal,
+  summariesOf,
+  watch,
+} from "../state";
 import { toLayout } from "../viewport";
 import { type Plane, valueAt } from "./canvas";
 import { exactRequest } from "./detail";
@@ -79,7 +89,7 @@ export function exactValue(
 function readAim(aim: Aim, pane: Pane): { probe: Probe | null; wanted: TileRequest[] } {
   const { stage, placed, u, v } = aim;
   const picture = pane.pictures.get(stage);
-  const summary = pane.widget.overview()?.stages[stage]?.[0];
+  const summary = summariesOf(pane.widget, stage)[0];
   if (!picture || !summary) return { probe: null, wanted: [] };
   if (summary.picture.kind === "mask") {
     const { name = "", value = null } = classAt(summary.picture, aim.v, aim.u) ?? {};

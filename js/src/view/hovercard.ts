@@ -4,7 +4,7 @@ import { sampleShape, viaText } from "../format";
 import { longestLevel } from "../layout/path";
 import type { EdgePath, Point } from "../layout/types";
 import type { EdgeInfo, Summary } from "../protocol";
-import { watch } from "../state";
+import { summariesOf, watch } from "../state";
 import { toScreen } from "../viewport";
 import { bitmapOf, bitmapUrl, planeRange } from "./canvas";
 import { type Child, svg } from "./dom";
@@ -47,7 +47,7 @@ function tiles(summary: Summary | undefined, pane: Pane): Child[] {
 
 /** Content of the card; its header rule is drawn only where the edge does not do it. */
 function content(edge: EdgeInfo, pane: Pane, carried: boolean): { children: Child[]; height: number } {
-  const summary = pane.widget.overview()?.stages[edge.source]?.[0];
+  const summary = summariesOf(pane.widget, edge.source)[0];
   const pictures = tiles(summary, pane);
   const kind = pane.measure(edge.kind, "600 11px ui");
   const title = fitText(namesOf(edge, pane), WIDTH - 2 * INSET - kind - 8, pane.measure, NAME);

@@ -2,7 +2,7 @@
 import { colourTable } from "../colour";
 import { percent, plural, precise, typeText } from "../format";
 import type { EdgeKind, NoteInfo } from "../protocol";
-import { type Probe, watch } from "../state";
+import { type Probe, summariesOf, watch } from "../state";
 import { goTo } from "./actions";
 import { bitmapUrl } from "./canvas";
 import { html, svg } from "./dom";
@@ -33,16 +33,14 @@ function minusText({ frame, values: [here, before] }: NonNullable<Probe["minus"]
 function stageText(pane: Pane, id: string): string {
   const stage = pane.index().stages.get(id);
   if (!stage) return "";
-  const shape = shapeOf(stage, pane.widget.overview()?.stages[id] ?? []);
+  const shape = shapeOf(stage, summariesOf(pane.widget, id));
   return [stage.label, typeText(stage), shape, stage.leaves[0]?.dtype].filter(Boolean).join(" · ");
 }
 
 /** The stage most worth a warning: NaN before dead channels before zeros. */
 function warningText(pane: Pane): string {
-  const overview = pane.widget.overview();
-  if (!overview) return "";
   for (const stage of pane.index().stages.values()) {
-    const summary = overview.stages[stage.id]?.[0];
+    const summary = summariesOf(pane.widget, stage.id)[0];
     const alarm = alarmText(stage, summary);
     if (!alarm || !summary?.statistics) continue;
     const { nan, inf, zeros } = summary.statistics;

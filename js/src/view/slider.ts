@@ -1,6 +1,5 @@
 /** Under the graph: which frame of the input is shown, playing through them, and which sample of the batch. */
-import { needKernel } from "../format";
-import { computed, type ReadonlySignal, type ViewContext, watch } from "../state";
+import { computed, lacking, type ReadonlySignal, type ViewContext, watch } from "../state";
 import { html, icon, iconButton, setAttributes, turnOff } from "./dom";
 import { on } from "./events";
 import { live, textButton } from "./parts";
@@ -30,14 +29,14 @@ function comparison({ widget }: ViewContext, frames: Frames, end: AbortSignal): 
     const frame = reference();
     const label = frame === null ? "Pin this frame: show differences to it" : "Pin this frame instead";
     setAttributes(pin, { label, "aria-pressed": frame !== null });
-    const off = widget.kernel ? "" : needKernel("Differences");
+    const off = lacking(widget, "Differences");
     turnOff(pin, off || (frame === current() ? label : ""));
     reset.hidden = frame === null;
     const text = `Δ to frame ${(frame ?? 0) + 1} ✕`;
     reset.textContent = text;
     // Speech input says what it reads.
     setAttributes(reset, { label: `${text}, show values again` });
-    turnOff(reset, widget.kernel ? "" : needKernel("Values"));
+    turnOff(reset, lacking(widget, "Values"));
   });
   on(pin, "click", () => compare(current.peek()), end);
   return [pin, reset];
@@ -80,7 +79,7 @@ function sampleChooser({ widget }: ViewContext, end: AbortSignal): HTMLElement {
   watch(end, () => {
     input.max = String(most());
     input.value = String(widget.sample());
-    turnOff(input, widget.kernel ? "" : needKernel("Other samples"));
+    turnOff(input, lacking(widget, "Other samples"));
   });
   const changed = (): void => {
     const asked = Math.round(Number(input.value));

@@ -2,7 +2,7 @@
 import { atEnd } from "../ends";
 import { colourTable } from "../colour";
 import type { StageInfo, Summary, TileRequest } from "../protocol";
-import { computed, type ReadonlySignal, untracked, watch } from "../state";
+import { computed, type ReadonlySignal, summariesOf, untracked, watch } from "../state";
 import { planeRange } from "./canvas";
 import { bestPlane, sharpRequest, wholeRequest } from "./detail";
 import { setChildren, setAttributes, svg } from "./dom";
@@ -30,8 +30,6 @@ interface Parts {
   /** Where the stage is in a running capture. */
   readonly waiting: ReadonlySignal<CardStyle["waiting"]>;
 }
-
-const NO_SUMMARIES: readonly Summary[] = [];
 
 export function createStage(pane: Pane, id: string, end: AbortSignal): SVGGElement {
   const { widget, view, interest } = pane;
@@ -64,7 +62,7 @@ export function createStage(pane: Pane, id: string, end: AbortSignal): SVGGEleme
   });
   watch(end, () => {
     const stage = pane.index().stages.get(id);
-    if (stage) describe(element, stage, widget.overview()?.stages[id] ?? NO_SUMMARIES);
+    if (stage) describe(element, stage, summariesOf(widget, id));
   });
   watch(end, () => {
     if (!parts.visible()) return claim.want([]);
@@ -82,7 +80,7 @@ function draw(element: SVGGElement, parts: Parts, looked: boolean): readonly Til
   const card = pane.cards().get(id);
   const size = pane.layout()?.size;
   if (!stage || !card || size === undefined) return [];
-  const summaries = pane.widget.overview()?.stages[id] ?? NO_SUMMARIES;
+  const summaries = summariesOf(pane.widget, id);
   const level = pane.view.level();
   const { kernel: live } = pane.widget;
   const plain = { size, level, card, measure: pane.measure, k: pane.step(), waiting: parts.waiting(), live };

@@ -1,7 +1,7 @@
 /** The bar on top: what the model is, what is going on, and the controls of the picture. */
-import { count, duration, needKernel, typeText } from "../format";
+import { count, duration, typeText } from "../format";
 import { depth, search } from "../graph";
-import { type Condition, type ReadonlySignal, watch } from "../state";
+import { type Condition, lacking, type ReadonlySignal, watch } from "../state";
 import { changeDepth, fitAll, goTo, ZOOM_STEP, zoomBy } from "./actions";
 import { html, type IconName, icon, iconButton, setAttributes, setChildren, svg, turnOff } from "./dom";
 import { on } from "./events";
@@ -160,7 +160,7 @@ export function createToolbar(source: ToolbarSource, end: AbortSignal): HTMLElem
   const inspector = iconButton("panel", "Inspector", () => view.inspector.set(!view.inspector.peek()), end);
   watch(end, () => setAttributes(inspector, { "aria-pressed": view.inspector() }));
   watch(end, () => {
-    const why = widget.kernel ? "" : needKernel("Other depths");
+    const why = lacking(widget, "Other depths");
     for (const button of deep.querySelectorAll("button")) turnOff(button, why);
   });
   const buttons = [

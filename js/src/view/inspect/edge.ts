@@ -1,7 +1,7 @@
 /** An edge under inspection: where it leads, how it was found, the ops along it and what crosses. */
 import { opText, sampleShape, shapeText } from "../../format";
 import type { EdgeInfo, Graph, Summary } from "../../protocol";
-import { computed, signal, untracked, type ViewContext } from "../../state";
+import { computed, signal, summariesOf, untracked, type ViewContext } from "../../state";
 import { select } from "../actions";
 import { type Child, html } from "../dom";
 import { head, heading, remade, terms } from "../parts";
@@ -38,8 +38,8 @@ export function crossing(edge: EdgeInfo, summaries: readonly Summary[]): Summary
 
 /** The source's channels, ranked. Choosing one opens the source there. */
 function channels(context: ViewContext, { edge, source }: EdgeSubject, end: AbortSignal): HTMLElement {
-  const { overview, options } = context.widget;
-  const summary = computed(() => crossing(edge, overview()?.stages[source.id] ?? []));
+  const { options } = context.widget;
+  const summary = computed(() => crossing(edge, summariesOf(context.widget, source.id)));
   const rule = computed(() => options().channel_order);
   const key = computed(() => {
     const { leaf, shape, axes } = summary() ?? {};

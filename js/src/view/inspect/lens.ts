@@ -81,18 +81,26 @@ function itemName(axes: readonly string[], item: readonly number[]): string {
   return name === "other" ? "map" : name;
 }
 
-function grouped(summary: Summary, item: readonly number[], rule: Rule): Pick<Common, "item" | "count" | "order"> {
-  const count = item.reduce((product, axis) => product * (summary.shape[axis] ?? 1), 1);
-  return { item: itemName(summary.axes, item), count, order: orderOf(summary, count, rule) };
+/** What the grid ranges over, and which axes are the rows and columns of what it shows. */
+function ranging(
+  summary: Summary,
+  rule: Rule,
+  item: readonly number[],
+  row: readonly number[] = [],
+  column: readonly number[] = [],
+): Common {
+  const { axes, shape } = summary;
+  const count = item.reduce((product, axis) => product * (shape[axis] ?? 1), 1);
+  const places = { batch: axes.indexOf("batch"), item, row, column };
+  return { item: itemName(axes, item), count, order: orderOf(summary, count, rule), axes: places };
 }
 
 function mapsLens(summary: Summary, size: readonly [number, number], rule: Rule): MapsLens {
   const { axes, axes_kind } = summary;
   const attention = axes_kind === "attention";
   const plane = tail(axes, attention ? ["query", "key"] : ["height", "width"]);
-  const item = others(axes, plane);
-  const places = { batch: axes.indexOf("batch"), item, row: plane.slice(0, 1), column: plane.slice(1) };
-  return { form: "maps", ...grouped(summary, item, rule), size, attention, axes: places };
+  const common = ranging(summary, rule, others(axes, plane), plane.slice(0, 1), plane.slice(1));
+  return { form: "maps", ...common, size, attention };
 }
 
 function volumeLens(summary: Summary, size: readonly [number, number, number], rule: Rule): VolumeLens {
@@ -101,15 +109,13 @@ function volumeLens(summary: Summary, size: readonly [number, number, number], r
   const token = axes.indexOf("token");
   const spatial =
     token >= 0 ? [token, token, token] : tail(axes, [axes.includes("depth") ? "depth" : "time", "height", "width"]);
-  const item = others(axes, spatial);
   const names = token >= 0 ? ["depth", "row", "column"] : spatial.map((place) => axes[place] ?? "other");
   return {
     form: "volume",
-    ...grouped(summary, item, rule),
+    ...ranging(summary, rule, others(axes, spatial)),
     size,
     spatial: spatial as unknown as readonly [number, number, number],
     names: names as unknown as readonly [string, string, string],
-    axes: { batch: axes.indexOf("batch"), item, row: [], column: [] },
   };
 }
 
@@ -128,8 +134,7 @@ function tokensLens(
   const column = tail(axes, [axes.includes("feature") ? "feature" : "channel"]);
   const row = others(axes, column);
   const rowName = axes[row[0] ?? -1] === "time" ? "time" : "token";
-  const places = { batch: axes.indexOf("batch"), item: column, row, column };
-  return { form: "tokens", ...grouped(summary, column, rule), size, rowName, grid, special, labels, axes: places };
+  return { form: "tokens", ...ranging(summary, rule, column, row, column), size, rowName, grid, special, labels };
 }
 
 /** Pure. What cannot be looked at closer has the form "none". */

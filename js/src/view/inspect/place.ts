@@ -1,8 +1,8 @@
 /** Where in the input picture a spot of a feature map lies: the same place, relative to width and height. */
 import { px } from "../../format";
 import { ancestors, indexGraph } from "../../graph";
-import type { Graph, Overview, Picture } from "../../protocol";
-import { computed, type ReadonlySignal, type ViewContext, watch } from "../../state";
+import type { Picture } from "../../protocol";
+import { computed, picturesOf, type ReadonlySignal, type ViewContext, watch } from "../../state";
 import { photoBitmap, putBitmap } from "../canvas";
 import { html, svg } from "../dom";
 import { muted } from "../parts";
@@ -19,14 +19,10 @@ export interface Place {
 }
 
 /** The first photo among the inputs that a stage's values come from. */
-function photoFor(graph: Graph | null, overview: Overview | null, stage: string): Photo | null {
-  if (!graph || !overview) return null;
-  const before = ancestors(indexGraph(graph), stage);
-  for (const { id, kind } of graph.stages) {
-    if (kind !== "input" || (id !== stage && !before.has(id))) continue;
-    for (const { picture } of overview.stages[id] ?? []) if (picture.kind === "photo") return picture;
-  }
-  return null;
+function photoFor({ widget }: ViewContext, stage: string): Photo | undefined {
+  const graph = widget.graph();
+  const before = graph && ancestors(indexGraph(graph), stage).add(stage);
+  return picturesOf(widget, "photo", ({ id, kind }) => kind === "input" && before!.has(id))[0];
 }
 
 const MOST = 92;
@@ -47,8 +43,8 @@ export function atInput(
   place: ReadonlySignal<Place>,
   end: AbortSignal,
 ): HTMLElement {
-  const { widget, view } = context;
-  const photo = computed(() => photoFor(widget.graph(), widget.overview(), stage));
+  const { view } = context;
+  const photo = computed(() => photoFor(context, stage));
   const canvas = html("canvas.i-photo-picture", { role: "img", label: "The place in the input picture" });
   const marks = svg("svg", { "aria-hidden": true });
   const figure = html("div.i-photo", canvas, marks);

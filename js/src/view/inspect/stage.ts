@@ -7,6 +7,7 @@ import {
   type ReadonlySignal,
   type Signal,
   signal,
+  summariesOf,
   untracked,
   type ViewContext,
 } from "../../state";
@@ -131,7 +132,7 @@ export function stageView(context: ViewContext, graph: Graph, subject: StageSubj
   const { widget } = context;
   const leaf = signal(0);
   const summary = computed(() => {
-    const all = widget.overview()?.stages[stage.id] ?? [];
+    const all = summariesOf(widget, stage.id);
     const path = stage.leaves[leaf()]?.path;
     return all.find((one) => one.leaf === path) ?? all[leaf()] ?? null;
   });

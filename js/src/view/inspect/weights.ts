@@ -1,7 +1,7 @@
 /** What attention weights say: how spread a row is, and the names of what it attends to. */
 import type { Values } from "../../colour";
 import { ancestors, indexGraph } from "../../graph";
-import type { ViewContext } from "../../state";
+import { picturesOf, type ViewContext } from "../../state";
 
 /** Entropy of weights in bits; what is not above zero adds nothing. They are brought to a sum of one. */
 export function entropy(weights: Values): number {
@@ -19,13 +19,8 @@ export function keyLabels(
   [rows, columns]: readonly [number, number],
 ): readonly string[] {
   const graph = widget.graph();
-  const overview = widget.overview();
-  if (!graph || !overview || rows !== columns) return [];
+  if (!graph || rows !== columns) return [];
   const before = ancestors(indexGraph(graph), stage);
-  for (const { id } of graph.stages) {
-    if (!before.has(id)) continue;
-    for (const { picture } of overview.stages[id] ?? [])
-      if (picture.kind === "tokens" && picture.labels.length === columns) return picture.labels;
-  }
-  return [];
+  const tokens = picturesOf(widget, "tokens", ({ id }) => before.has(id));
+  return tokens.find(({ labels }) => labels.length === columns)?.labels ?? [];
 }

@@ -1,6 +1,6 @@
 /** What is known of each frame: a small picture of its input and the best class. The kernel is asked for nothing. */
-import type { Graph, Overview, Picture } from "../../protocol";
-import { computed, type ReadonlySignal, signal, type WidgetState, watch } from "../../state";
+import type { Picture } from "../../protocol";
+import { computed, picturesOf, type ReadonlySignal, signal, watch, type WidgetState } from "../../state";
 import { type Bitmap, photoBitmap } from "../canvas";
 
 export interface Seen {
@@ -24,20 +24,6 @@ export const THUMBNAIL = 38;
 /** Thumbnails kept: some megabytes. */
 const MOST = 400;
 
-function firstPicture<K extends Picture["kind"]>(
-  graph: Graph,
-  overview: Overview,
-  where: "input" | "output",
-  kind: K,
-): Extract<Picture, { kind: K }> | null {
-  for (const stage of graph.stages) {
-    if (stage.kind !== where) continue;
-    for (const { picture } of overview.stages[stage.id] ?? [])
-      if (picture.kind === kind) return picture as Extract<Picture, { kind: K }>;
-  }
-  return null;
-}
-
 type Photo = Extract<Picture, { kind: "photo" }>;
 
 function small(photo: Photo, ratio: number): Bitmap {
@@ -46,11 +32,10 @@ function small(photo: Photo, ratio: number): Bitmap {
   return photoBitmap(photo, { width: size(photo.columns), height: size(photo.rows), ratio });
 }
 
-function seenIn(graph: Graph, overview: Overview, ratio: number): Seen {
-  const photo = firstPicture(graph, overview, "input", "photo");
-  const best = firstPicture(graph, overview, "output", "classes")?.entries[0];
-  const thumbnail = photo ? small(photo, ratio) : null;
-  return { thumbnail, best: best ? best.name || `class ${best.index}` : "" };
+function seenIn(widget: WidgetState, ratio: number): Seen {
+  const [photo] = picturesOf(widget, "photo", ({ kind }) => kind === "input");
+  const best = picturesOf(widget, "classes", ({ kind }) => kind === "output")[0]?.entries[0];
+  return { thumbnail: photo ? small(photo, ratio) : null, best: best ? best.name || `class ${best.index}` : "" };
 }
 
 export function remember(widget: WidgetState, ratio: ReadonlySignal<number>, end: AbortSignal): Memory {
@@ -65,7 +50,7 @@ export function remember(widget: WidgetState, ratio: ReadonlySignal<number>, end
     era = now;
     const next = new Map(before);
     next.delete(overview.frame);
-    const latest = seenIn(graph, overview, ratio());
+    const latest = seenIn(widget, ratio());
     next.set(overview.frame, latest);
     seen.set(forget(next));
     photo.set(latest.thumbnail !== null);

@@ -1,7 +1,6 @@
 /** What the slider's menu holds: how it plays, and what stays as the first frame showed it. */
 import type { Options } from "../../protocol";
-import { needKernel } from "../../format";
-import { computed, type ViewContext, watch } from "../../state";
+import { computed, lacking, type ViewContext, watch } from "../../state";
 import { html, iconButton, turnOff } from "../dom";
 import { on } from "../events";
 import { chooser } from "../parts";
@@ -48,7 +47,7 @@ export function menu({ widget }: ViewContext, frames: Frames, end: AbortSignal):
       () => options()[name],
       (on) => set({ [name]: on }),
       end,
-      () => (widget.kernel ? "" : needKernel("Other pictures")),
+      () => lacking(widget, "Other pictures"),
     );
   const loop = checkbox(
     "in a loop",
