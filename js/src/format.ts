@@ -4,27 +4,32 @@ import type { EdgeInfo, OpInfo, Shape, StageInfo } from "./protocol";
 const MINUS = "−";
 const signed = (value: number, text: string): string => (value < 0 ? MINUS + text : text);
 
-/** Three significant digits or so, for cards: 4.16, −23.6, 1.2e5, 0. */
-export function brief(value: number | null): string {
+/** A number in words: `spell` gives the digits of its size, where it has any. */
+function spelled(value: number | null, spell: (size: number) => string): string {
   if (value === null || Number.isNaN(value)) return "NaN";
   const size = Math.abs(value);
-  if (size === Number.POSITIVE_INFINITY) return signed(value, "∞");
-  if (size === 0) return "0";
-  if (size >= 99_995 || size < 0.0005) return signed(value, size.toExponential(1));
-  if (size >= 99.95) return signed(value, size.toFixed(0));
-  if (size >= 9.995) return signed(value, size.toFixed(1));
-  return signed(value, size.toFixed(size >= 0.00995 ? 2 : 4));
+  return signed(value, size === Number.POSITIVE_INFINITY ? "∞" : spell(size));
 }
 
+/** Three significant digits or so, for cards: 4.16, −23.6, 1.2e5, 0. */
+export const brief = (value: number | null): string =>
+  spelled(value, (size) => {
+    if (size === 0) return "0";
+    if (size >= 99_995 || size < 0.0005) return size.toExponential(1);
+    return size.toFixed(size >= 99.95 ? 0 : size >= 9.995 ? 1 : size >= 0.00995 ? 2 : 4);
+  });
+
 /** At least six significant digits: 21.7358. Whole numbers stay whole. */
-export function precise(value: number | null): string {
-  if (value === null || Number.isNaN(value)) return "NaN";
-  const size = Math.abs(value);
-  if (size === Number.POSITIVE_INFINITY) return signed(value, "∞");
-  if (Number.isInteger(size) && size < 1e15) return signed(value, String(size));
-  if (size >= 1e6 || size < 1e-4) return signed(value, size.toExponential(5));
-  return signed(value, size.toPrecision(size >= 1e5 ? 7 : 6));
-}
+export const precise = (value: number | null): string =>
+  spelled(value, (size) => {
+    if (Number.isInteger(size) && size < 1e15) return String(size);
+    if (size >= 1e6 || size < 1e-4) return size.toExponential(5);
+    return size.toPrecision(size >= 1e5 ? 7 : 6);
+  });
+
+/** The greatest magnitude; what is not known counts for nothing. */
+export const greatest = (values: readonly { readonly value: number | null }[]): number =>
+  Math.max(1e-12, ...values.map(({ value }) => Math.abs(value ?? 0)));
 
 /** "C×H×W". A bare number for a vector, also when it has trailing axes of size one: 1280 for 1280×1×1. */
 export function shapeText(shape: Shape): string {

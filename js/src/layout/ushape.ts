@@ -43,32 +43,37 @@ export function findU(net: Net): UShape | null {
   return null;
 }
 
+/** By stage, its place on the path; undefined beside it. */
+type Places = readonly (number | undefined)[];
+
+function placesIn(path: readonly number[]): Places {
+  const places: (number | undefined)[] = [];
+  for (const [index, node] of path.entries()) places[node] = index;
+  return places;
+}
+
 function findWith(net: Net, areaOf: Area): UShape | null {
   const area = net.stages.map(areaOf);
   const path = spatialPath(net, area);
-  const at = new Map(path.map((node, index) => [node, index]));
+  const at = placesIn(path);
   const split = splitLinks(net, at);
   if (!split) return null;
   const bridges = split.across.filter(({ source, target }) => {
-    const [from, to] = [at.get(source)!, at.get(target)!];
+    const [from, to] = [at[source]!, at[target]!];
     const narrow = Math.min(...path.slice(from + 1, to).map((node) => area[node]!));
     return same(area[source]!, area[target]!) && narrow * SAME_AREA < area[source]!;
   });
   if (bridges.length < LEAST_BRIDGES || !nested(bridges, at)) return null;
-  const inner = bridges.reduce((a, b) => (at.get(b.source)! > at.get(a.source)! ? b : a));
-  const levels = armLevels(net, path, area, at.get(inner.source)!, at.get(inner.target)!);
+  const inner = bridges.reduce((a, b) => (at[b.source]! > at[a.source]! ? b : a));
+  const levels = armLevels(net, path, area, at[inner.source]!, at[inner.target]!);
   if (!levels) return null;
   const { level, left, right } = levels;
-  const spanned = new Set(bridges.map(({ source }) => level.get(source)));
+  const spanned = new Set(bridges.map(({ source }) => level[source]));
   if (spanned.size < LEAST_BRIDGES) return null;
   // Everything else that crosses has to stay in its row.
-  if (
-    split.across.some(
-      ({ source, target }) => level.get(source) === undefined || level.get(source) !== level.get(target),
-    )
-  )
+  if (split.across.some(({ source, target }) => level[source] === undefined || level[source] !== level[target]))
     return null;
-  const bottom = path.slice(at.get(inner.source)! + 1, at.get(inner.target)!);
+  const bottom = path.slice(at[inner.source]! + 1, at[inner.target]!);
   const isolated = net.stages.flatMap((_, node) =>
     net.out[node]!.length + net.into[node]!.length === 0 ? [node] : [],
   );
@@ -101,15 +106,15 @@ function spatialPath(net: Net, area: readonly (number | null)[]): number[] {
 type Split = Pick<UShape, "side" | "along" | "across" | "fromHub" | "toHub">;
 
 /** Null when a stage or link fits in nowhere. */
-function splitLinks(net: Net, at: ReadonlyMap<number, number>): Split | null {
+function splitLinks(net: Net, at: Places): Split | null {
   const side = net.stages.flatMap((_, node) =>
-    at.has(node) || net.out[node]!.length + net.into[node]!.length === 0 ? [] : [node],
+    at[node] !== undefined || net.out[node]!.length + net.into[node]!.length === 0 ? [] : [node],
   );
   if (side.length > SIDE_MOST) return null;
   const hub = side.at(-1);
   const split = { side, along: [] as Link[], across: [] as Link[], fromHub: [] as Link[], toHub: [] as Link[] };
   for (const link of net.links) {
-    const [from, to] = [at.get(link.source), at.get(link.target)];
+    const [from, to] = [at[link.source], at[link.target]];
     if (from !== undefined && to !== undefined) {
       if (to === from + 1) split.along.push(link);
       else if (to > from && link.kind === "skip") split.across.push(link);
@@ -122,10 +127,8 @@ function splitLinks(net: Net, at: ReadonlyMap<number, number>): Split | null {
 }
 
 /** Like brackets: of any two, one lies inside the other. */
-function nested(bridges: readonly Link[], at: ReadonlyMap<number, number>): boolean {
-  const order = bridges
-    .map(({ source, target }) => [at.get(source)!, at.get(target)!] as const)
-    .sort((a, b) => a[0] - b[0]);
+function nested(bridges: readonly Link[], at: Places): boolean {
+  const order = bridges.map(({ source, target }) => [at[source]!, at[target]!] as const).sort((a, b) => a[0] - b[0]);
   return order.every(([from, to], index) => {
     const inner = order[index + 1];
     return !inner || (inner[0] > from && inner[1] < to);
@@ -133,7 +136,8 @@ function nested(bridges: readonly Link[], at: ReadonlyMap<number, number>): bool
 }
 
 interface Levels {
-  readonly level: ReadonlyMap<number, number>;
+  /** By stage; undefined below the innermost bridge, and beside the path. */
+  readonly level: readonly (number | undefined)[];
   readonly left: number[][];
   readonly right: number[][];
 }
@@ -147,14 +151,14 @@ function armLevels(
   target: number,
 ): Levels | null {
   const areas: number[] = [];
-  const level = new Map<number, number>();
+  const level: (number | undefined)[] = [];
   for (const node of path.slice(0, source + 1)) {
     const here = area[node]!;
     const before = areas.at(-1);
     const call = net.stages[node]!.kind === "call";
     if (call && before !== undefined && here > before * SAME_AREA) return null;
     if (call && (before === undefined || here * SAME_AREA < before)) areas.push(here);
-    level.set(node, Math.max(0, areas.length - 1));
+    level[node] = Math.max(0, areas.length - 1);
   }
   let lowest = areas.length - 1;
   for (const node of path.slice(target)) {
@@ -163,10 +167,10 @@ function armLevels(
       if (near > lowest) return null;
       lowest = near;
     } else lowest = Math.min(lowest, 0);
-    level.set(node, lowest);
+    level[node] = lowest;
   }
   const rows = (nodes: readonly number[]): number[][] =>
-    areas.map((_, index) => nodes.filter((node) => level.get(node) === index));
+    areas.map((_, index) => nodes.filter((node) => level[node] === index));
   return { level, left: rows(path.slice(0, source + 1)), right: rows(path.slice(target)) };
 }
 

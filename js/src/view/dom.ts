@@ -49,6 +49,14 @@ const maker =
 export const html = maker<HTMLElementTagNameMap>("http://www.w3.org/1999/xhtml");
 export const svg = maker<SVGElementTagNameMap>("http://www.w3.org/2000/svg");
 
+/** A drawing in px. */
+export const figure = (
+  name: `svg.${string}`,
+  width: number,
+  height: number,
+  ...parts: readonly (Attributes | Child)[]
+): SVGSVGElement => svg(name, { width, height, viewBox: `0 0 ${width} ${height}` }, ...parts);
+
 /** 15 × 15 line drawings. */
 const ICONS = {
   fit: "M2 5V2h3M10 2h3v3M13 10v3h-3M5 13H2v-3",

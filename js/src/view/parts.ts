@@ -33,8 +33,8 @@ export const code = (...children: Child[]): HTMLElement => html("code.i-code", .
 export const muted = (text: string): HTMLElement => html("span.i-muted", text);
 
 /** The heading of a part. */
-export const heading = (title: string, ...rest: Child[]): HTMLElement =>
-  html("h4.i-heading", html("b", title), ...rest);
+export const heading = (title: string, text: Child, ...rest: Child[]): HTMLElement =>
+  html("h4.i-heading", html("b", title), html("span", text), ...rest);
 
 /** On top of the panel: what it is about. */
 export const head = (name: string, path: string | null, ...rest: Child[]): HTMLElement =>

@@ -140,7 +140,7 @@ function styleOf(
     density: card.level === "far" ? view.ratio() : pane.density(),
     measure: card.measure,
     images,
-    photoOf: (path) => photoAtPath(widget.graph(), widget.overview(), path),
+    photoOf: photoAtPath(widget),
     planeFor: (slot) => (looked ? bestPlane(place, slot, interest) : slot.plane),
     scaleFor: (plane) => leafScale(widget, summary, () => planeRange(plane)),
   };

@@ -1,7 +1,7 @@
 /** A stage from far away: one tile, its name and its shape, all at the size that they have on screen. */
 
-import { compactShape } from "../../format";
-import type { StageInfo, Summary } from "../../protocol";
+import { compactShape, greatest } from "../../format";
+import type { ClassInfo, StageInfo, Summary } from "../../protocol";
 import { type Child, svg } from "../dom";
 import { type CardStyle, steady } from "./card";
 import { hatch } from "./marks";
@@ -16,9 +16,9 @@ const FAR: Font = "600 10px code";
 const SQUARE = { x: -HALF, y: -HALF, width: SIDE, height: SIDE };
 
 /** The best classes as four bars. */
-function miniBars(values: readonly (number | null)[]): SVGGElement {
-  const most = Math.max(1e-12, ...values.map((value) => Math.abs(value ?? 0)));
-  const bars = values.slice(0, 4).map((value, i) => {
+function miniBars(entries: readonly ClassInfo[]): SVGGElement {
+  const most = greatest(entries);
+  const bars = entries.slice(0, 4).map(({ value }, i) => {
     const width = Math.max(1, (Math.abs(value ?? 0) / most) * (SIDE - 6));
     return svg("rect.bar", { x: 3 - HALF, y: 4 - HALF + i * 4, width, height: 2.5 });
   });
@@ -27,7 +27,7 @@ function miniBars(values: readonly (number | null)[]): SVGGElement {
 
 function farTile(summary: Summary | undefined, style: PictureStyle): SVGElement | null {
   if (!summary) return null;
-  if (summary.picture.kind === "classes") return miniBars(summary.picture.entries.map((entry) => entry.value));
+  if (summary.picture.kind === "classes") return miniBars(summary.picture.entries);
   return drawTile(summary, SQUARE, style);
 }
 

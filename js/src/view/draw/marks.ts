@@ -1,6 +1,6 @@
 /** Small drawings of a card: histogram, bars, hatch, signs. Data in, SVG out. */
 
-import { brief, percent, px } from "../../format";
+import { brief, greatest, percent, px } from "../../format";
 import type { Histogram, Picture } from "../../protocol";
 import { int32sOf } from "../../wire";
 import { svg } from "../dom";
@@ -79,7 +79,7 @@ export function classBars(
   const ROW = 17.2;
   const entries = picture.entries.slice(0, rows);
   const likely = entries.every(({ value }) => value !== null && value >= 0 && value <= 1);
-  const full = likely ? 1 : Math.max(1e-12, ...entries.map(({ value }) => Math.abs(value ?? 0)));
+  const full = likely ? 1 : greatest(entries);
   const top = (height - entries.length * ROW) / 2;
   const drawn = entries.map(({ name, index, value }, i) => {
     const y = top + i * ROW;

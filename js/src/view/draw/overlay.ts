@@ -1,7 +1,8 @@
 /** What lies over an input: a class at each place, or boxes. Names and shares, or scores, stand below. */
 import { cssColour, type Rgb } from "../../colour";
 import { percent } from "../../format";
-import type { Graph, Overview, Picture } from "../../protocol";
+import type { Picture } from "../../protocol";
+import { picturesOf, type WidgetState } from "../../state";
 import { bytesOf } from "../../wire";
 import { type Bitmap, bitmapUrl, photoBitmap } from "../canvas";
 import { svg } from "../dom";
@@ -29,11 +30,10 @@ const classColour = (index: number): Rgb =>
   ) as unknown as Rgb;
 
 /** The picture of the input at this path, where it is a photo. */
-export function photoAtPath(graph: Graph | null, overview: Overview | null, path: string): Photo | null {
-  const input = graph?.stages.find((stage) => stage.kind === "input" && stage.path === path);
-  const picture = overview?.stages[input?.id ?? ""]?.[0]?.picture;
-  return picture?.kind === "photo" ? picture : null;
-}
+export const photoAtPath =
+  (widget: WidgetState) =>
+  (path: string): Photo | null =>
+    picturesOf(widget, "photo", (stage) => stage.kind === "input" && stage.path === path)[0] ?? null;
 
 /** The class at a place given in fractions of height and width. */
 export function classAt(mask: Mask, v: number, u: number): Mask["entries"][number] | undefined {

@@ -1,5 +1,5 @@
 /** A classifier's output: every class that was sent, as a bar. */
-import { plural, precise } from "../../format";
+import { greatest, plural, precise } from "../../format";
 import type { Picture } from "../../protocol";
 import { type ReadonlySignal, type Signal, watch } from "../../state";
 import { html, setAttributes } from "../dom";
@@ -17,11 +17,8 @@ export function classValue(value: number | null): string {
 }
 
 /** Length of a bar, 0 to 1: shares as they are, other values against the greatest. */
-export function barShare(value: number | null, entries: Classes["entries"]): number {
-  const most = Math.max(...entries.map((entry) => Math.abs(entry.value ?? 0)));
-  const full = Math.max(1, most);
-  return Math.min(1, Math.abs(value ?? 0) / full);
-}
+export const barShare = (value: number | null, entries: Classes["entries"]): number =>
+  Math.min(1, Math.abs(value ?? 0) / Math.max(1, greatest(entries)));
 
 /** "softmax of 1,000 classes, the best 10 shown". */
 export function classesText({ scale, count, entries }: Classes): string {

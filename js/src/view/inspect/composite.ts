@@ -31,7 +31,7 @@ export function composite(leaf: Leaf, size: readonly [number, number], end: Abor
   const { context } = leaf;
   const components = { ...leaf, name: `${leaf.name} pca`.trim() };
   const canvas = html("canvas", { role: "img", label: "Principal components of the channels" });
-  const title = heading("Components", html("span", "the first three, as red, green and blue"));
+  const title = heading("Components", "the first three, as red, green and blue");
   const whole = html("section.i-section i-composite", title, canvas);
   const claim = context.interest.claim(end);
   const [width, height] = boxOf(size, SIDE);

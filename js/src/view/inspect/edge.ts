@@ -60,7 +60,7 @@ function channels(context: ViewContext, { edge, source }: EdgeSubject, end: Abor
       };
       const pick = (item: number): void => select(context, source.id, item);
       return [
-        heading("What crosses", html("span", `${lens.count} ${lens.item}s of ${source.label}`)),
+        heading("What crosses", `${lens.count} ${lens.item}s of ${source.label}`),
         itemsGrid({ leaf, lens, picked: signal(null), pick }, lens.size, scope),
       ];
     });

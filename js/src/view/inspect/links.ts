@@ -3,15 +3,14 @@ import { opText, viaText } from "../../format";
 import type { EdgeInfo, StageInfo } from "../../protocol";
 import type { ViewContext } from "../../state";
 import { select } from "../actions";
-import { html, svg } from "../dom";
+import { figure, html, svg } from "../dom";
 import { muted, textButton } from "../parts";
 import type { StageSubject } from "./subject";
 
 /** A piece of the edge as it is drawn in the graph: kind by colour and dash, guesses faint. */
 export function edgeSample({ kind, evidence }: Pick<EdgeInfo, "kind" | "evidence">, width = 22): SVGSVGElement {
-  const attributes = { width, height: 8, viewBox: `0 0 ${width} 8`, "aria-hidden": true };
   const line = { "data-kind": kind, "data-evidence": evidence, d: `M0 4H${width}` };
-  return svg("svg.i-sample", attributes, svg("path", line));
+  return figure("svg.i-sample", width, 8, { "aria-hidden": true }, svg("path", line));
 }
 
 export const labelOf = (stages: readonly StageInfo[], id: string): string =>

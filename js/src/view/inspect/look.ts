@@ -3,7 +3,7 @@ import { grouped, plural } from "../../format";
 import { colourTable } from "../../colour";
 import type { Picture } from "../../protocol";
 import { computed, type ReadonlySignal, type Signal, signal } from "../../state";
-import { type Child, html, svg } from "../dom";
+import { type Child, figure, html } from "../dom";
 import { createImagePool } from "../draw/images";
 import { drawOverlay, LINE, photoAtPath } from "../draw/overlay";
 import { attentionScope } from "./attention";
@@ -41,7 +41,7 @@ function itemsHeading({ context, lens, summary }: Leaf, end: AbortSignal): HTMLE
   const ranked = measure !== "" && lens.count > 1;
   return heading(
     titled(lens.item),
-    html("span", ranked ? `${grouped(lens.count)}, ranked by` : grouped(lens.count)),
+    ranked ? `${grouped(lens.count)}, ranked by` : grouped(lens.count),
     ranked && chooser(`Order of the ${lens.item}s`, choices, () => options().channel_order, choose, end),
     html("span.i-space"),
     remade(html("span"), () => [healthLine(summary())], end),
@@ -173,14 +173,14 @@ function overlaySection({ context, summary }: Leaf, end: AbortSignal): HTMLEleme
       measure: (text) => text.length * 6,
       images,
       table: colourTable(view.theme()),
-      photoOf: (path) => photoAtPath(widget.graph(), widget.overview(), path),
+      photoOf: photoAtPath(widget),
     });
     const [title, text] =
       picture.kind === "mask"
         ? ["Mask", maskText(picture)]
         : ["Boxes", `${plural(picture.count, "box", "boxes")}, the best shown`];
-    const figure = svg("svg.i-overlay", { ...box, viewBox: `0 0 ${box.width} ${box.height}` }, drawn.element);
-    return [heading(title, html("span", text)), figure];
+    const whole = figure("svg.i-overlay", box.width, box.height, drawn.element);
+    return [heading(title, text), whole];
   };
   return remade(section("items"), make, end);
 }

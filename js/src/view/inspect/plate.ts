@@ -2,7 +2,7 @@
 import { colourTable, type Scale } from "../../colour";
 import { type ReadonlySignal, type Signal, type ViewContext, watch } from "../../state";
 import { paintPlane } from "../canvas";
-import { html, setAttributes, svg } from "../dom";
+import { figure, html, setAttributes, svg } from "../dom";
 import { on, onKeys, pointerOn } from "../events";
 import { clampSpot, type Slice, type Spot } from "./slice";
 
@@ -34,23 +34,23 @@ export function plate(source: PlateSource, end: AbortSignal): HTMLElement {
   const { context, slice, box } = source;
   const [width, height] = box;
   const canvas = html("canvas", { "aria-hidden": true });
-  const cross = svg("svg.i-cross", { width, height, viewBox: `0 0 ${width} ${height}`, "aria-hidden": true });
-  const figure = html("div.i-plate", { tabindex: 0, role: "application" }, canvas, cross);
-  figure.style.width = `${width}px`;
-  figure.style.height = `${height}px`;
+  const cross = figure("svg.i-cross", width, height, { "aria-hidden": true });
+  const whole = html("div.i-plate", { tabindex: 0, role: "application" }, canvas, cross);
+  whole.style.width = `${width}px`;
+  whole.style.height = `${height}px`;
   watch(end, () => {
     const shown = slice();
     // The former picture stays, marked, while the next one is on its way.
-    figure.toggleAttribute("data-waiting", !shown);
+    whole.toggleAttribute("data-waiting", !shown);
     if (!shown) return canvas.removeAttribute("data-exact");
     const { theme, ratio } = context.view;
     const table = colourTable(theme());
     paintPlane(canvas, shown, { scale: source.scale(), table, width, height, ratio: ratio() });
   });
-  watch(end, () => setAttributes(figure, { label: source.label() }));
+  watch(end, () => setAttributes(whole, { label: source.label() }));
   watch(end, () => cross.replaceChildren(...crosshair(source)));
-  listen(figure, source, end);
-  return figure;
+  listen(whole, source, end);
+  return whole;
 }
 
 /** 1 px of ink on 3 px of paper, so that it shows on any picture. */

@@ -3,7 +3,7 @@ import { times } from "../../lists";
 import { px } from "../../format";
 import type { Values } from "../../colour";
 import { type ReadonlySignal, watch } from "../../state";
-import { svg } from "../dom";
+import { figure, svg } from "../dom";
 
 export interface ProfileSource {
   /** "row" runs left to right, "column" top to bottom. */
@@ -78,22 +78,16 @@ function paths(bars: readonly Bar[], { along, depth }: ProfileSource, chosen: (b
 export function profile(source: ProfileSource, end: AbortSignal): SVGSVGElement {
   const { along, length, depth, count } = source;
   const [width, height] = along === "row" ? [length, depth] : [depth, length];
-  const figure = svg("svg.i-profile", {
-    width,
-    height,
-    viewBox: `0 0 ${width} ${height}`,
-    role: "img",
-    label: source.label,
-  });
+  const drawn = figure("svg.i-profile", width, height, { role: "img", label: source.label });
   watch(end, () => {
     const values = source.values();
     const middle = depth / 2;
     const axis = along === "row" ? `M0 ${middle}H${length}` : `M${middle} 0V${length}`;
-    if (!values) return figure.replaceChildren(svg("path.i-profile-axis", { d: axis }));
+    if (!values) return drawn.replaceChildren(svg("path.i-profile-axis", { d: axis }));
     const centre = ((source.at() + 0.5) * length) / Math.max(1, count);
     const bars = barsOf(values, source.limit(), length);
     const { warm, cool, warmHere, coolHere } = paths(bars, source, (bar) => bar.from <= centre && centre < bar.to);
-    figure.replaceChildren(
+    drawn.replaceChildren(
       svg("path.i-warm i-far", { d: warm }),
       svg("path.i-cool i-far", { d: cool }),
       svg("path.i-warm", { d: warmHere }),
@@ -101,5 +95,5 @@ export function profile(source: ProfileSource, end: AbortSignal): SVGSVGElement 
       svg("path.i-profile-axis", { d: axis }),
     );
   });
-  return figure;
+  return drawn;
 }

@@ -1,7 +1,7 @@
 /** The numbers of a leaf, beside the histogram of its values. */
 import { brief, grouped, plural } from "../../format";
 import type { Histogram, Statistics, Summary } from "../../protocol";
-import { html, icon, svg } from "../dom";
+import { figure, html, icon, svg } from "../dom";
 import { bins } from "../draw/marks";
 import { label } from "../draw/text";
 import { terms } from "../parts";
@@ -47,10 +47,11 @@ export function histogramFigure(histogram: Histogram, { count, p1, p99 }: Statis
   const zero = x(0);
   const inside = zero >= 0 && zero <= WIDTH;
   const text = `Histogram of ${plural(count, "value")} from ${brief(low)} to ${brief(high)}, heights are log counts`;
-  const size = { width: WIDTH, height: BASE + 18, viewBox: `0 0 ${WIDTH} ${BASE + 18}` };
-  return svg(
+  return figure(
     "svg.i-histogram",
-    { ...size, role: "img", label: text },
+    WIDTH,
+    BASE + 18,
+    { role: "img", label: text },
     svg("path.i-cool", { d: cool }),
     svg("path.i-warm", { d: warm }),
     svg("path.i-axis", { d: `M0 ${BASE + 0.5}H${WIDTH}` }),
