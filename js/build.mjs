@@ -91,7 +91,8 @@ const asArrows = (code) =>
 const file = `${BUNDLE}/widget.js`;
 const { code } = await minify(asArrows(await readFile(file, "utf8")), {
   module: true,
-  compress: { passes: 4, ecma: 2020, keep_fargs: false, toplevel: true, unsafe_arrows: true },
+  // `unsafe`: what becomes text may do so by `+`; there are no symbols among it.
+  compress: { passes: 4, ecma: 2020, keep_fargs: false, toplevel: true, unsafe: true, unsafe_arrows: true },
   mangle: { toplevel: true },
 });
 const packed = packedModule(code);
