@@ -41,6 +41,10 @@ export function shapeText(shape: Shape): string {
 /** The shape without its batch axis: all that cards and edges show. */
 export const sampleShape = (shape: Shape): string => shapeText(shape.slice(1));
 
+/** As far as the axes are known, else the first one is taken for the batch. */
+export const ofSample = (shape: Shape, axes: readonly string[] = []): string =>
+  axes.length === shape.length ? shapeText(shape.filter((_, i) => axes[i] !== "batch")) : sampleShape(shape);
+
 /** The same where room is short: 16×64² for 16×64×64. */
 export function compactShape(shape: Shape): string {
   const [channels, rows, columns] = shape.slice(1);

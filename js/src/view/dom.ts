@@ -49,6 +49,10 @@ const maker =
 export const html = maker<HTMLElementTagNameMap>("http://www.w3.org/1999/xhtml");
 export const svg = maker<SVGElementTagNameMap>("http://www.w3.org/2000/svg");
 
+/** With its origin moved. */
+export const movedTo = (x: number, y: number, ...parts: readonly (Attributes | Child)[]): SVGGElement =>
+  svg("g", { transform: `translate(${x} ${y})` }, ...parts);
+
 /** A drawing in px. */
 export const figure = (
   name: `svg.${string}`,

@@ -7,7 +7,7 @@ import type { EdgeInfo, Summary } from "../protocol";
 import { summariesOf, watch } from "../state";
 import { toScreen } from "../viewport";
 import { bitmapOf, bitmapUrl, planeRange } from "./canvas";
-import { type Child, svg } from "./dom";
+import { type Child, movedTo, svg } from "./dom";
 import { imageAt } from "./draw/images";
 import { inside } from "./draw/plan";
 import { mapSlots } from "./draw/slots";
@@ -81,7 +81,7 @@ function drawCard(edge: EdgeInfo, path: EdgePath, pane: Pane): SVGGElement {
     "g.hover edge-colours",
     { "data-kind": edge.kind, "data-evidence": edge.evidence },
     svg("rect.raised", { x: x + 0.5, y: y + 0.5, width: WIDTH, height, rx: 5 }),
-    svg("g", { transform: `translate(${x} ${y})` }, ...children),
+    movedTo(x, y, ...children),
     carried &&
       svg(
         "g.hot",

@@ -1,9 +1,9 @@
 /** A stage as a card: name, type, picture, shape, histogram, range. Sizes as in the drawing system. */
-import { brief, needKernel, sampleShape, shapeText, typeText } from "../../format";
+import { brief, needKernel, ofSample, typeText } from "../../format";
 import type { Card, CardSize } from "../../layout/types";
 import type { StageInfo, Summary } from "../../protocol";
 import type { Level } from "../../viewport";
-import { type Child, svg } from "../dom";
+import { type Child, movedTo, svg } from "../dom";
 import { hatch, histogram, sentence, warning, zerosText } from "./marks";
 import type { Box, Cell } from "./plan";
 import { CODE, fitText, label, type Measure, MONO, NAME, SMALL } from "./text";
@@ -67,36 +67,32 @@ export const isAlarming = (summary: Summary | undefined): boolean =>
 export function shapeOf(stage: StageInfo, summaries: readonly Summary[]): string {
   const shape = summaries[0]?.shape ?? stage.leaves[0]?.shape;
   if (!shape) return "";
-  const axes = summaries[0]?.axes ?? [];
-  // Before the axes are known the first one is taken for the batch.
-  const sample =
-    axes.length === shape.length ? shapeText(shape.filter((_, i) => axes[i] !== "batch")) : sampleShape(shape);
   const derived = summaries
     .slice(1)
     .filter((summary) => summary.axes_kind === "attention" || /\bphase$/.test(summary.leaf));
   const more = Math.max(stage.leaves.length, summaries.length) - 1 - derived.length;
-  return sample + (more > 0 ? ` +${more}` : "");
+  return ofSample(shape, summaries[0]?.axes) + (more > 0 ? ` +${more}` : "");
 }
 
 /** Text keeps its size on screen above 100 %: a group that is scaled back around its origin. */
 export const steady = (x: number, y: number, ...children: readonly Child[]): SVGGElement =>
-  svg("g", { transform: `translate(${x} ${y})` }, svg("g.steady", ...children));
+  movedTo(x, y, svg("g.steady", ...children));
 
 function head(stage: StageInfo, summary: Summary | undefined, style: CardStyle): Child[] {
   const { measure } = style;
   const room = style.card.width * Math.max(1, style.k) - 2 * INSET;
   const alarm = alarmText(stage, summary);
-  const alarmWidth = alarm ? measure(alarm, MONO) : 0;
-  const taken = alarm ? alarmWidth + 16 : 0;
-  const expander = stage.expandable ? 16 : 0;
-  const name = fitText(stage.label, room - expander, measure, NAME);
-  const type = fitText(typeText(stage), room - taken, measure, SMALL);
-  const corner: Child[] = [];
-  if (alarm) corner.push(warning(-INSET, 27, alarm, alarmWidth));
-  if (stage.expandable) corner.push(expandButton(stage, style));
+  const taken = alarm && measure(alarm, MONO);
+  const name = fitText(stage.label, room - (stage.expandable ? 16 : 0), measure, NAME);
+  const type = fitText(typeText(stage), room - (taken ? taken + 16 : 0), measure, SMALL);
   return [
     steady(0, 0, label(INSET, 15, name, "name"), label(INSET, 27, type, "type")),
-    corner.length > 0 && steady(style.card.width, 0, ...corner),
+    steady(
+      style.card.width,
+      0,
+      taken && warning(-INSET, 27, alarm, taken),
+      stage.expandable && expandButton(stage, style),
+    ),
   ];
 }
 
@@ -116,24 +112,18 @@ function foot(stage: StageInfo, summaries: readonly Summary[], style: CardStyle)
   const room = card.width * Math.max(1, style.k) - 2 * INSET;
   const shape = fitText(shapeOf(stage, summaries), room, measure, CODE);
   const rise = FOOT[size] - 15;
-  const left: Child[] = [label(INSET, -rise, shape, "shape")];
   const width = Math.min(SPARK_TO, room - measure(shape, CODE) - 7);
   const beside = { x: INSET + room - width - 2, y: -rise - 8, width, height: 8 };
-  left.push(width >= SPARK_FROM && (style.spark?.(beside) ?? null));
-  if (size === "compact") return [steady(0, card.height, ...left)];
-  const { statistics, histogram: bins } = summary ?? { statistics: null, histogram: null };
-  const parts: Child[] = [];
-  if (statistics && statistics.count > 0) {
-    left.push(label(INSET, -4, brief(statistics.min), "range"));
-    const right = label(-INSET, -4, brief(statistics.max), "range end");
-    parts.push(steady(card.width, card.height, right));
-  }
-  if (bins && statistics && statistics.count >= HISTOGRAM_FROM) {
-    const drawn = histogram(bins, INSET, -28, card.width - 2 * INSET, 12);
-    const flat = svg("g.steady-height", drawn);
-    parts.push(svg("g", { transform: `translate(0 ${card.height})` }, flat));
-  }
-  return [steady(0, card.height, ...left), ...parts];
+  const words = [label(INSET, -rise, shape, "shape"), width >= SPARK_FROM && style.spark?.(beside)];
+  const { statistics, histogram: bins } = summary ?? {};
+  if (size === "compact" || !statistics?.count) return [steady(0, card.height, ...words)];
+  return [
+    steady(0, card.height, ...words, label(INSET, -4, brief(statistics.min), "range")),
+    steady(card.width, card.height, label(-INSET, -4, brief(statistics.max), "range end")),
+    bins &&
+      statistics.count >= HISTOGRAM_FROM &&
+      movedTo(0, card.height, svg("g.steady-height", histogram(bins, INSET, -28, card.width - 2 * INSET, 12))),
+  ];
 }
 
 const rounded = (card: Card): SVGRectElement =>
@@ -151,14 +141,12 @@ function tag(card: Card, kind: "late" | "failed"): SVGGElement {
 export function placeholder(stage: StageInfo, box: Box, style: CardStyle): SVGGElement {
   const side = Math.min(box.width, box.height) * 0.8;
   const square = { x: 0, y: (box.height - side) / 2, width: side, height: side };
-  const middle = `translate(${side / 2} ${box.height / 2})`;
-  if (stage.status === "raised") return svg("path.mark", { d: "M-8 -8l16 16M8 -8l-16 16", transform: middle });
-  const lines = hatch(square.x, square.y, side, side, style.waiting !== "now");
+  const inMiddle = (mark: SVGElement): SVGGElement => movedTo(side / 2, box.height / 2, mark);
+  if (stage.status === "raised") return inMiddle(svg("path.mark", { d: "M-8 -8l16 16M8 -8l-16 16" }));
+  const now = style.waiting === "now";
+  const lines = hatch(square.x, square.y, side, side, !now);
   if (stage.status === "not-run") return svg("g", lines, sentence("not called", square, style.measure));
-  if (style.waiting !== "now") return svg("g", lines);
-  // The turning is a transform of its own, so the place is the parent's.
-  const ring = svg("g", { transform: middle }, svg("circle.ring", { r: 9, pathLength: 100 }));
-  return svg("g.now", lines, ring);
+  return now ? svg("g.now", lines, inMiddle(svg("circle.ring", { r: 9, pathLength: 100 }))) : lines;
 }
 
 export interface CardParts {

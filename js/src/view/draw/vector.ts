@@ -2,7 +2,7 @@
 import { times } from "../../lists";
 import type { Picture } from "../../protocol";
 import { type Plane, valueAt } from "../canvas";
-import { svg } from "../dom";
+import { movedTo, svg } from "../dom";
 import { oneHot, vectorBars } from "./marks";
 import * as plan from "./plan";
 import { folded, type Slot, wholeSlot } from "./slots";
@@ -37,7 +37,7 @@ export function drawVector(picture: Extract<Picture, { kind: "vector" }>, style:
     const y = (style.box.height - height) / 2;
     const width = Math.min(14 * length, style.box.width);
     const bars = vectorBars(values, style.box.width, height);
-    const moved = svg("g", { transform: `translate(0 ${y})`, "data-exact": plane.exact }, bars);
+    const moved = movedTo(0, y, { "data-exact": plane.exact }, bars);
     return { element: svg("g", moved), placed: [placedAt(slot, { x: 0, y, width, height })] };
   }
   const near = style.level === "near";

@@ -1,6 +1,6 @@
 /** A stage under inspection, from its name down to one value. */
-import { count, shapeText, typeText } from "../../format";
-import type { Graph, LeafInfo, StageInfo, Summary } from "../../protocol";
+import { count, ofSample, shapeText, typeText } from "../../format";
+import type { Graph, StageInfo, Summary } from "../../protocol";
 import {
   computed,
   conditionOf,
@@ -21,14 +21,6 @@ import { failureBox, noteList } from "./notes";
 import { chooser, head, live, muted, remade } from "../parts";
 import { histogramFigure, notFiniteAlarm, statisticsTable } from "./statistics";
 import type { StageSubject } from "./subject";
-
-/** "24×56×56": the shape of one sample. */
-function leafShape({ shape }: LeafInfo, summary: Summary | null): string {
-  const axes = summary?.axes ?? [];
-  // Before the axes are known the first one is taken for the batch, as on the cards.
-  const batch = axes.length === shape.length ? axes.indexOf("batch") : 0;
-  return shapeText(shape.filter((_, i) => i !== batch));
-}
 
 const kindText = (stage: StageInfo): string =>
   typeText(stage) + (stage.parameters ? ` · ${count(stage.parameters)} parameters` : "");
@@ -139,7 +131,7 @@ export function stageView(context: ViewContext, graph: Graph, subject: StageSubj
   const shown: Shown = { stage, leaf, summary };
   const shape = (): string => {
     const info = stage.leaves[leaf()] ?? summary();
-    return info ? leafShape({ path: "", ...info }, summary()) : "";
+    return info ? ofSample(info.shape, summary()?.axes) : "";
   };
   const failed = stage.status === "raised" && graph.failure ? failureBox(graph.failure) : null;
   const figures = remade(html("div"), () => numbers(summary()), end);
