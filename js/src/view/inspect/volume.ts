@@ -49,7 +49,7 @@ export function cutChooser({ lens, cut }: VolumeSource, end: AbortSignal): HTMLE
 }
 
 /** What is made anew for each axis that is cut across. */
-export function cutAcross(
+function cutAcross(
   { cut }: VolumeSource,
   make: (axis: number, scope: AbortSignal) => ReturnType<typeof closeUp>,
   end: AbortSignal,
