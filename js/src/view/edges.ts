@@ -15,7 +15,7 @@ import { remade } from "./parts";
  * The head of an edge at its tip. It keeps its size on screen above 100 %, where the line ends short of it: a stub closes
  * the gap.
  */
-export function edgeHead({ x, y, dx, dy }: Arrow): SVGGElement {
+function edgeHead({ x, y, dx, dy }: Arrow): SVGGElement {
   const degrees = (Math.atan2(dy, dx) * 180) / Math.PI;
   return svg(
     "g",
@@ -24,6 +24,12 @@ export function edgeHead({ x, y, dx, dy }: Arrow): SVGGElement {
     svg("path.edge-head steady", { d: "M0 0L-5.8 3L-5.8 -3z" }),
   );
 }
+
+/** An edge as it is seen: its line and its head. */
+export const edgeLine = ({ path, dash, arrow }: EdgePath): SVGElement[] => [
+  svg("path.edge-line", { d: path, "stroke-dashoffset": dash }),
+  edgeHead(arrow),
+];
 
 /** "enc1 → dec1": the labels of its two stages. */
 export const namesOf = ({ source, target }: EdgeInfo, pane: Pick<Pane, "index">): string =>
@@ -71,8 +77,7 @@ function edgeElement(edge: EdgeInfo, path: EdgePath, pane: Pane): SVGGElement {
     attributes,
     svg("path.edge-hit", { d: path.path }),
     svg("path.edge-halo", { d: path.path }),
-    svg("path.edge-line", { d: path.path, "stroke-dashoffset": path.dash }),
-    edgeHead(path.arrow),
+    ...edgeLine(path),
     path.label && edgeLabel(edge, path.label, pane.measure),
   );
 }

@@ -12,7 +12,7 @@ import { imageAt } from "./draw/images";
 import { inside } from "./draw/plan";
 import { mapSlots } from "./draw/slots";
 import { CODE, fitText, label, NAME } from "./draw/text";
-import { edgeHead, namesOf } from "./edges";
+import { edgeLine, namesOf } from "./edges";
 import type { Pane } from "./pane";
 import { leafScale } from "./scale";
 
@@ -82,13 +82,7 @@ function drawCard(edge: EdgeInfo, path: EdgePath, pane: Pane): SVGGElement {
     { "data-kind": edge.kind, "data-evidence": edge.evidence },
     svg("rect.raised", { x: x + 0.5, y: y + 0.5, width: WIDTH, height, rx: 5 }),
     movedTo(x, y, ...children),
-    carried &&
-      svg(
-        "g.hot",
-        { transform: `translate(${vx} ${vy}) scale(${k})` },
-        svg("path.edge-line", { d: path.path, "stroke-dashoffset": path.dash }),
-        edgeHead(path.arrow),
-      ),
+    carried && svg("g.hot", { transform: `translate(${vx} ${vy}) scale(${k})` }, ...edgeLine(path)),
   );
 }
 

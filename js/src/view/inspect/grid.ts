@@ -1,13 +1,11 @@
 /** All items of a leaf (channels, heads, features), ranked, eight across; a row is drawn while it is near the view. */
 import { atEnd } from "../../ends";
-import { colourTable } from "../../colour";
 import type { TileRequest } from "../../protocol";
 import { type ReadonlySignal, type Signal, signal, watch } from "../../state";
-import { paintPlane } from "../canvas";
 import { html, setAttributes } from "../dom";
 import { onChoice, onKeys } from "../events";
 import { type Leaf, scaleOf } from "./detail";
-import { boxOf } from "./plate";
+import { boxOf, paintSlice } from "./plate";
 import type { Slice } from "./slice";
 
 /** The items of a leaf, in the order of its lens. */
@@ -72,7 +70,7 @@ function fill(row: Row, source: GridSource, prefix: string, box: HTMLElement): (
 
 function tile(item: number, source: GridSource, prefix: string, life: AbortSignal): HTMLElement {
   const { leaf } = source;
-  const [width, height] = boxOf(source.size, TILE, 6);
+  const box = boxOf(source.size, TILE, 6);
   const canvas = html("canvas", { "aria-hidden": true });
   const frame = html("span.i-tile", canvas);
   const name = `${leaf.lens.item} ${item}`;
@@ -85,11 +83,7 @@ function tile(item: number, source: GridSource, prefix: string, life: AbortSigna
   watch(life, () => setAttributes(option, { "aria-selected": source.picked() === item }));
   watch(life, () => {
     const slice = source.slice(item);
-    frame.toggleAttribute("data-waiting", !slice);
-    if (!slice) return canvas.removeAttribute("data-exact");
-    const { theme, ratio } = leaf.context.view;
-    const table = colourTable(theme());
-    paintPlane(canvas, slice, { scale: scaleOf(leaf, slice), table, width, height, ratio: ratio() });
+    paintSlice(frame, canvas, slice, () => scaleOf(leaf, slice), leaf.context.view, box);
   });
   return option;
 }

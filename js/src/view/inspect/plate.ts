@@ -1,6 +1,6 @@
 /** One slice, large, with a crosshair that pointer and arrow keys move. */
 import { colourTable, type Scale } from "../../colour";
-import { type ReadonlySignal, type Signal, type ViewContext, watch } from "../../state";
+import { type ReadonlySignal, type Signal, type ViewContext, type ViewState, watch } from "../../state";
 import { paintPlane } from "../canvas";
 import { figure, html, setAttributes, svg } from "../dom";
 import { on, onKeys, pointerOn } from "../events";
@@ -30,6 +30,20 @@ export function boxOf([rows, columns]: readonly [number, number], most: number, 
   return [side(columns), side(rows)];
 }
 
+/** Paints what is known of a slice; nothing yet: the former picture stays, marked, while the next one is on its way. */
+export function paintSlice(
+  frame: HTMLElement,
+  canvas: HTMLCanvasElement,
+  slice: Slice | null,
+  scale: () => Scale,
+  { theme, ratio }: ViewState,
+  [width, height]: readonly [number, number],
+): void {
+  frame.toggleAttribute("data-waiting", !slice);
+  if (slice) paintPlane(canvas, slice, { scale: scale(), table: colourTable(theme()), width, height, ratio: ratio() });
+  else canvas.removeAttribute("data-exact");
+}
+
 export function plate(source: PlateSource, end: AbortSignal): HTMLElement {
   const { context, slice, box } = source;
   const [width, height] = box;
@@ -39,13 +53,7 @@ export function plate(source: PlateSource, end: AbortSignal): HTMLElement {
   whole.style.width = `${width}px`;
   whole.style.height = `${height}px`;
   watch(end, () => {
-    const shown = slice();
-    // The former picture stays, marked, while the next one is on its way.
-    whole.toggleAttribute("data-waiting", !shown);
-    if (!shown) return canvas.removeAttribute("data-exact");
-    const { theme, ratio } = context.view;
-    const table = colourTable(theme());
-    paintPlane(canvas, shown, { scale: source.scale(), table, width, height, ratio: ratio() });
+    paintSlice(whole, canvas, slice(), source.scale, context.view, box);
   });
   watch(end, () => setAttributes(whole, { label: source.label() }));
   watch(end, () => cross.replaceChildren(...crosshair(source)));
