@@ -11,7 +11,7 @@ from .tools import TOOLS
 BEGIN, END = "<!-- benchmarks: begin -->", "<!-- benchmarks: end -->"
 # Milliseconds of a forward: what a person hardly waits for, and what is long beside our calls.
 _MICRO, _LONG = 10.0, 30.0
-_PARTS = ("metadata", "graph", "capture", "trace")
+_PARTS = ("dispatch", "lent", "metadata", "graph", "capture", "trace")
 _HEADS = {"graph": "graph", "trace": "with activations"}
 
 
@@ -54,9 +54,11 @@ steps most.
 
 ## What `nf_widget` does, in parts
 
-*Metadata*: the recorded forward. *Graph*: with the choice of stages and the edges between them. *Capture*: the pass
-for one more frame, all summaries made anew. *Trace*: `trace(model, x)` whole. *Memory*: extra bytes at the height of
-`trace`, over the bytes of the activations that are shown (small ones: noise of the allocator).
+*Dispatch*: a forward with hooks on all modules and a function mode that do nothing: what torch takes to call them, with
+which every recorded forward begins. *Lent*: a forward before which the model's state is looked through, and after which
+it is put back. *Metadata*: the recorded forward. *Graph*: with the choice of stages and the edges between them.
+*Capture*: the pass for one more frame, all summaries made anew. *Trace*: `trace(model, x)` whole. *Memory*: extra bytes
+at the height of `trace`, over the bytes of the activations that are shown (small ones: noise of the allocator).
 
 {_parts(results)}
 
@@ -95,7 +97,7 @@ def _cell(ratio: float | None, *, best: float) -> str:
 
 
 def _parts(results: dict[str, Any]) -> str:
-    lines = ["| model | forward | metadata | graph | capture | trace | memory |", f"|---|{'---:|' * 6}"]
+    lines = [f"| model | forward | {' | '.join(_PARTS)} | memory |", f"|---|{'---:|' * (len(_PARTS) + 2)}"]
     ours = {row["model"]: row for row in results["rows"] if row["tool"] == "nf_widget"}
     for model, row in ours.items():
         ratios = [_ratio(row, figure) for figure in _PARTS]

@@ -7,6 +7,10 @@ import io
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.overrides import TorchFunctionMode
 
 from .models import Case
 
@@ -29,18 +33,46 @@ def _ours(case: Case) -> dict[str, Job]:
     from nf_widget.inputs import normalise
     from nf_widget.options import Options
     from nf_widget.recording import record_model
+    from nf_widget.running import borrowed, record_conditions
 
     inputs = normalise(case.model, case.args, None)
     options = Options.of({})
     # A new number each time, so that nothing is answered from the cache.
     numbers = itertools.count(1)
     frames = trace(case.model, frames=lambda _: case.args, frame_count=1_000_000)
+    conditions = record_conditions(case.model, torch.device("cpu"), "eval", grad=False)
+
+    def lent() -> object:
+        with borrowed(case.model, conditions):
+            return case.model(*case.args)
+
     return {
+        "dispatch": lambda: _watched_by_nothing(case),
+        "lent": lent,
         "graph": lambda: first_cut(case.model, inputs, record_model(case.model, inputs, options), options),
         "trace": lambda: trace(case.model, case.args),
         "metadata": lambda: record_model(case.model, inputs, options),
         "capture": lambda: frames.overview(next(numbers)),
     }
+
+
+class _Idle(TorchFunctionMode):
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        return func(*args, **(kwargs or {}))
+
+
+def _watched_by_nothing(case: Case) -> object:
+    """A forward with the hooks and the mode that a recorded one needs, none of which does a thing."""
+    with contextlib.ExitStack() as stack:
+        for module in case.model.modules():
+            before = module.register_forward_pre_hook(lambda *_: None, with_kwargs=True)
+            after = module.register_forward_hook(lambda *_: None, with_kwargs=True, always_call=True)
+            stack.callback(before.remove)
+            stack.callback(after.remove)
+        stack.enter_context(_Idle())
+        return case.model(*case.args)
 
 
 def _torchlens(case: Case) -> dict[str, Job]:

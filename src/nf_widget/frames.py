@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, Dataset, IterableDataset, default_collate
@@ -18,6 +17,7 @@ from torch.utils.data import DataLoader, Dataset, IterableDataset, default_colla
 from .errors import InputError
 from .nested import Nested
 from .running.conditions import RandomState, random_state, set_random_state
+from .running.numpy_random import SeededState
 from .sweeps import Sweep
 
 # An iterator of unknown length is read so far ahead of the frame that is looked at, so that the slider has a way to go.
@@ -214,7 +214,7 @@ def _seeded(get: Callable[[int], Nested]) -> Callable[[int], Nested]:
         state = RandomState(
             MappingProxyType({"cpu": torch.Generator().manual_seed(own).get_state()}),
             random.Random(own).getstate(),  # noqa: S311 - nothing secret
-            np.random.RandomState(own).get_state(),
+            SeededState(own),
         )
         with _drawing_from(state):
             return get(index)

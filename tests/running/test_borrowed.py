@@ -324,3 +324,24 @@ def test_a_snapshot_of_much_stays_bounded() -> None:
     assert state.restore() == ()
     assert len(model.history) == 20_000
     assert model.objects[3].n == 3
+
+
+@pytest.mark.parametrize("before", [lambda: None, np.random.randn, lambda: np.random.seed(5)])
+@pytest.mark.parametrize(
+    "drawn", [np.random.rand, np.random.randn, lambda: np.random.seed(3), lambda: np.random.permutation(700)]
+)
+def test_numbers_of_numpy_are_the_same_in_each_pass_and_afterwards_those_of_before(
+    before: Callable[[], Any], drawn: Callable[[], Any]
+) -> None:
+    model, x = linear(), torch.zeros(1, 4)
+    conditions = record_conditions(model, torch.device("cpu"), "eval", grad=False)
+    before()
+    first, kept = [], np.random.get_state()
+    for _ in range(2):
+        with borrowed(model, conditions):
+            drawn()
+            first.append(np.random.randn(3).tolist())
+            model(x)
+        after = np.random.get_state()
+        assert all(np.array_equal(one, other) for one, other in zip(kept, after, strict=True))
+    assert first[0] == first[1]

@@ -11,10 +11,10 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any, Literal
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
+from .numpy_random import GlobalState, SeededState
 from .state import named_modules
 
 TrainingMode = Literal["eval", "keep"]
@@ -28,7 +28,7 @@ class RandomState:
 
     devices: Mapping[str, Tensor]
     python: Any
-    numpy: Any
+    numpy: GlobalState | SeededState
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ def record_conditions(
 def under(conditions: Conditions) -> Iterator[None]:
     """Run the body under `conditions`; put the present ones back afterwards, whatever happens."""
     with ExitStack() as stack:
-        stack.callback(set_random_state, random_state(conditions.device))
+        stack.callback(set_random_state, random_state(conditions.device, conditions.random.numpy))
         stack.callback(torch.set_default_dtype, torch.get_default_dtype())
         stack.callback(sys.setrecursionlimit, sys.getrecursionlimit())
         stack.enter_context(_interpreter_state([autocast.device for autocast in conditions.autocast]))
@@ -122,12 +122,14 @@ def training_flags(modules: Sequence[nn.Module], flags: tuple[bool, ...]) -> Ite
                 module.training = old
 
 
-def random_state(device: torch.device) -> RandomState:
-    """The states now, of the CPU and of `device`'s kind (all of its devices, since a model may be spread)."""
+def random_state(device: torch.device, numpy: GlobalState | SeededState | None = None) -> RandomState:
+    """The states now, of the CPU and of `device`'s kind (all of its devices, since a model may be spread). `numpy` may
+    be one that holds still."""
     states = {"cpu": torch.get_rng_state()}
     for name, (read, _) in _accelerators(device).items():
         states[name] = read()
-    return RandomState(MappingProxyType(states), random.getstate(), np.random.get_state())  # noqa: NPY002
+    held = numpy if numpy is not None and numpy.holds() else GlobalState()
+    return RandomState(MappingProxyType(states), random.getstate(), held)
 
 
 def set_random_state(state: RandomState) -> None:
@@ -136,7 +138,7 @@ def set_random_state(state: RandomState) -> None:
         if name != "cpu":
             _accelerators(torch.device(name.split(":")[0]))[name][1](tensor)
     random.setstate(state.python)
-    np.random.set_state(state.numpy)  # noqa: NPY002
+    state.numpy.restore()
 
 
 def _accelerators(device: torch.device) -> dict[str, tuple[Callable[[], Tensor], Callable[[Tensor], None]]]:
