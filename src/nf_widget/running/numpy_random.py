@@ -1,5 +1,5 @@
-"""The state of NumPy's global generator. Reading and setting it take longer than a small model runs: a look at its memory
-tells first whether there is a need to."""
+"""The state of NumPy's global generator. Reading and setting it take longer than a small model runs: a look at its
+memory tells first whether there is a need to."""
 
 from __future__ import annotations
 
@@ -52,7 +52,8 @@ class SeededState:
 
 def _memory() -> tuple[Any, bytes | None]:
     """The bit generator, and its state as it lies in memory; None of a kind that is not known."""
-    bits: Any = np.random.get_bit_generator()
+    numpy_random: Any = np.random  # whose stubs leave this out
+    bits = numpy_random.get_bit_generator()
     if type(bits).__name__ != _MERSENNE:
         return bits, None
     return bits, ctypes.string_at(bits.ctypes.state_address, _BYTES)
