@@ -24,8 +24,8 @@ ALLOWED = {
     "planes": {"flow", "passes", "export"},
     "session": {"flow", "frames", "inputs", "meaning", "options", "running"},
     "flow": {
-        "cache", "cuts", "frames", "pins", "inputs", "options", "passes", "recording", "rollouts", "running", "table",
-        "topology",
+        "cache", "cuts", "frames", "meaning", "pins", "inputs", "options", "passes", "recording", "rollouts", "running",
+        "table", "topology",
     },
     "cuts": {"inputs", "interpret", "options", "recording", "selection", "topology", "warned"},
     "passes": {"capture", "interpret", "inputs", "meaning", "options", "pins", "recording", "sites", "waiting"},

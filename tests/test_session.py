@@ -323,3 +323,17 @@ def test_channels_and_colours_can_be_let_go(unet: UNet, image: torch.Tensor) -> 
     assert free.scale == first.scale
     flow.hold(channels=True, colours=True)
     assert flow.summary("enc2", frame=1).picture.channels == first.picture.channels  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("model", "x", "count"),
+    [
+        (nn.Conv2d(3, 4, 3), torch.rand(3, 9, 9), 1),
+        (nn.Conv2d(3, 4, 3), torch.rand(2, 3, 9, 9), 2),
+        (nn.Linear(8, 2), torch.rand(8), 1),
+        (nn.Linear(8, 2), torch.rand(5, 8), 5),
+        (nn.Embedding(9, 4), torch.arange(7), 1),
+    ],
+)
+def test_samples_are_counted_where_there_is_a_batch(model: nn.Module, x: torch.Tensor, count: int) -> None:
+    assert trace(model, x).sample_count == count

@@ -17,6 +17,7 @@ from .cuts import Cut
 from .errors import NotRunWarning, StageError
 from .frames import Frames
 from .inputs import Inputs, normalise
+from .meaning import sample_count
 from .nested import Nested
 from .options import Options
 from .passes import Captured, Kept, Part, Wish, capture_stages, kept_bytes, part_of, refused, summarise_kept, tensor_of
@@ -106,8 +107,7 @@ class Flow:
 
     @property
     def sample_count(self) -> int:
-        """Entries along the batch axis of the first input; 1 where there is none."""
-        return self.trace.batch or 1
+        return sample_count(self.trace, self._options)
 
     @property
     def device(self) -> str:

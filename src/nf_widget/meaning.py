@@ -101,17 +101,14 @@ class Reader:
 
     def _picture_for(self, path: str) -> _Input | None:
         """The input that is an image or a volume: of several the one with this output's number, else the first."""
-        given = [_Input(leaf.path, self._input_axes(leaf.path, leaf.spec), leaf.spec) for leaf in self.trace.inputs]
+        given = [
+            _Input(leaf.path, axes_of_input(leaf.path, leaf.spec, self.options, self.trace), leaf.spec)
+            for leaf in self.trace.inputs
+        ]
         pictures = [each for each in given if each.axes.kind in {"image", "volume"} and each.channels <= _FEW_CHANNELS]
         number = _NUMBERED.search(path)
         same = [each for each in pictures if number and _NUMBERED.findall(each.path)[-1:] == [number[1]]]
         return next(iter(same or pictures), None)
-
-    def _input_axes(self, path: str, spec: TensorSpec) -> Axes:
-        said = self.options.axes.get(f"input:{path}", self.options.axes.get("input"))
-        if said is not None:
-            return parse(said, spec)
-        return infer(spec, type_name=path, batch=self.trace.batch)
 
     def _position(self, sample: int) -> int | None:
         """The token that is masked, for a model that fills masks; else the last one that is no padding, None where that
@@ -130,6 +127,21 @@ class Reader:
         shape, names = summary.spec.shape, summary.axes.names
         colours = "channel" in names and len(names) == len(shape) and shape[names.index("channel")] == _COLOURS
         return summary.axes.kind == "image" and colours and any(leaf.spec.shape == shape for leaf in self.trace.inputs)
+
+
+def axes_of_input(path: str, spec: TensorSpec, options: Options, trace: Trace) -> Axes:
+    """What the dimensions of an input mean, or what the user said that they mean."""
+    said = options.axes.get(f"input:{path}", options.axes.get("input"))
+    return infer(spec, type_name=path, batch=trace.batch) if said is None else parse(said, spec)
+
+
+def sample_count(trace: Trace, options: Options) -> int:
+    """Entries along the batch axis of the first input; 1 where there is none, as for a single image."""
+    path, spec = trace.inputs[0].path, trace.inputs[0].spec
+    if len(spec.shape) < 2:
+        return trace.batch or 1
+    names = axes_of_input(path, spec, options, trace).names
+    return spec.shape[names.index("batch")] if "batch" in names else 1
 
 
 def _output_type(options: Options, stage: Stage) -> str | None:
