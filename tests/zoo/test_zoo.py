@@ -82,8 +82,6 @@ SILENT = {
         ("model.decoder.layers.0.self_attn.q_proj", "model.decoder.layers.0.self_attn.o_proj"),
         ("model.decoder.layers.0.self_attn.k_proj", "model.decoder.layers.0.self_attn.o_proj"),
     },
-    # Only whether a token is padding counts.
-    "Longformer": {("input:input_ids", "embeddings.position_embeddings")},
 }
 # An argument of which only the shape is read.
 UNREAD = {"Whisper": {("input:decoder_input_ids", "decoder.embed_positions")}}
