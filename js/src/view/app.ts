@@ -13,7 +13,7 @@ import {
   type ViewContext,
   watch,
 } from "../state";
-import { html } from "./dom";
+import { div } from "./dom";
 import { createMeasure } from "./draw/text";
 import { type FullScreen, fontEpoch, fullScreen, holdSingleKeys, observeSizes, type Sizes } from "./frame";
 import { createInspector } from "./inspector";
@@ -70,7 +70,7 @@ function followSizes(context: ViewContext, sizes: Sizes, full: FullScreen, room:
 export function createApp(shared: Pick<ViewContext, "widget" | "interest">, el: HTMLElement, end: AbortSignal): void {
   const context: ViewContext = { ...shared, view: createViewState() };
   const { widget, view } = context;
-  const root = html("div.widget", { "data-state": "idle" });
+  const root = div("widget", { "data-state": "idle" });
   followTheme(context, root, end);
   holdSingleKeys(root, end);
   const full = fullScreen(root, end);
@@ -84,7 +84,7 @@ export function createApp(shared: Pick<ViewContext, "widget" | "interest">, el: 
   const inspector = createInspector(context, end);
   root.append(
     createToolbar({ pane, picture, condition, fullScreen: full.toggle }, end),
-    html("div.body", canvas, inspector),
+    div("body", canvas, inspector),
     createSlider(context, end),
     createMessage(pane, condition, end),
     createReadout(pane, end),

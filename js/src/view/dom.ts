@@ -49,6 +49,30 @@ const maker =
 export const html = maker<HTMLElementTagNameMap>("http://www.w3.org/1999/xhtml");
 export const svg = maker<SVGElementTagNameMap>("http://www.w3.org/2000/svg");
 
+/** What assistive technology passes over. */
+export const DECORATION: Attributes = { "aria-hidden": true };
+
+/** Elements of one tag that have classes. */
+const classed =
+  <K extends keyof HTMLElementTagNameMap>(tag: K) =>
+  (classes: string, ...parts: readonly (Attributes | Child)[]): HTMLElementTagNameMap[K] =>
+    html(`${tag}.${classes}`, ...parts);
+
+export const div = classed("div");
+export const span = classed("span");
+
+export const svgPath = (classes: string, d: string, attributes: Attributes = {}): SVGPathElement =>
+  svg(`path.${classes}`, { d, ...attributes });
+
+export const svgRect = (
+  classes: string,
+  x: number,
+  y: number,
+  width: number,
+  height: number,
+  attributes: Attributes = {},
+): SVGRectElement => svg(`rect.${classes}`, { x, y, width, height, ...attributes });
+
 /** With its origin moved. */
 export const movedTo = (x: number, y: number, ...parts: readonly (Attributes | Child)[]): SVGGElement =>
   svg("g", { transform: `translate(${x} ${y})` }, ...parts);

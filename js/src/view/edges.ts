@@ -4,7 +4,7 @@ import { collapse } from "../graph";
 import type { Arrow, EdgePath, GroupBox, Label } from "../layout/types";
 import type { EdgeInfo, GroupInfo } from "../protocol";
 import { lacking, watch } from "../state";
-import { type Child, setChildren, svg } from "./dom";
+import { type Child, setChildren, svg, svgPath, svgRect } from "./dom";
 import { on, onKeys } from "./events";
 import { steady } from "./draw/card";
 import { CODE, fitText, label, type Measure, NAME, SMALL } from "./draw/text";
@@ -20,14 +20,14 @@ function edgeHead({ x, y, dx, dy }: Arrow): SVGGElement {
   return svg(
     "g",
     { transform: `translate(${x} ${y}) rotate(${degrees})` },
-    svg("path.edge-line edge-stub", { d: "M-5 0H0" }),
-    svg("path.edge-head steady", { d: "M0 0L-5.8 3L-5.8 -3z" }),
+    svgPath("edge-line edge-stub", "M-5 0H0"),
+    svgPath("edge-head steady", "M0 0L-5.8 3L-5.8 -3z"),
   );
 }
 
 /** An edge as it is seen: its line and its head. */
 export const edgeLine = ({ path, dash, arrow }: EdgePath): SVGElement[] => [
-  svg("path.edge-line", { d: path, "stroke-dashoffset": dash }),
+  svgPath("edge-line", path, { "stroke-dashoffset": dash }),
   edgeHead(arrow),
 ];
 
@@ -57,7 +57,7 @@ function edgeLabel(edge: EdgeInfo, place: Label, measure: Measure): SVGGElement 
   // The line is broken by paper the size of the words.
   const room = measure(text, CODE) + 12;
   const left = { start: -6, middle: -room / 2, end: 6 - room }[place.anchor];
-  const paper = svg("rect.edge-paper", { x: left, y: -8, width: room, height: 16 });
+  const paper = svgRect("edge-paper", left, -8, room, 16);
   return steady(place.x, place.y, paper, drawn);
 }
 
@@ -75,8 +75,8 @@ function edgeElement(edge: EdgeInfo, path: EdgePath, pane: Pane): SVGGElement {
   return svg(
     "g.edge",
     attributes,
-    svg("path.edge-hit", { d: path.path }),
-    svg("path.edge-halo", { d: path.path }),
+    svgPath("edge-hit", path.path),
+    svgPath("edge-halo", path.path),
     ...edgeLine(path),
     path.label && edgeLabel(edge, path.label, pane.measure),
   );
@@ -104,7 +104,7 @@ export function createEdges(pane: Pane, end: AbortSignal): SVGGElement {
 
 function groupElement(box: GroupBox, group: GroupInfo, pane: Pane, end: AbortSignal): SVGGElement {
   const { x, y, width, height, header } = box;
-  const frame = svg("rect.group-box", { x, y, width, height, rx: 6 });
+  const frame = svgRect("group-box", x, y, width, height, { rx: 6 });
   const element = svg("g.group", { "data-stage": group.id }, svg("title", group.label), frame);
   if (!header) return element;
   const open = pane.widget.expanded().includes(group.id);
@@ -129,7 +129,7 @@ function collapseButton({ id, label }: GroupInfo, { widget, index }: Pane, end: 
     "g.collapse",
     { role: "button", tabindex: 0, label: name, "aria-disabled": !widget.kernel || null },
     svg("title", lacking(widget, "Other depths") || name),
-    svg("rect.hit", { x: 0, y: 1, width: 18, height: 18 }),
+    svgRect("hit", 0, 1, 18, 18),
     svg("path", { d: "M5.5 10h7" }),
   );
   const close = (): void => {

@@ -7,7 +7,7 @@ import type { EdgeInfo, Summary } from "../protocol";
 import { summariesOf, watch } from "../state";
 import { toScreen } from "../viewport";
 import { bitmapOf, bitmapUrl, planeRange } from "./canvas";
-import { type Child, movedTo, svg } from "./dom";
+import { type Child, DECORATION, movedTo, svg, svgPath, svgRect } from "./dom";
 import { imageAt } from "./draw/images";
 import { inside } from "./draw/plan";
 import { mapSlots } from "./draw/slots";
@@ -57,7 +57,7 @@ function content(edge: EdgeInfo, pane: Pane, carried: boolean): { children: Chil
   const children: Child[] = [
     label(INSET, 18, title, "name"),
     label(WIDTH - INSET, 18, edge.kind, "kind end"),
-    !carried && svg("path.edge-line", { d: `M${INSET} ${HEADER}H${WIDTH - INSET}` }),
+    !carried && svgPath("edge-line", `M${INSET} ${HEADER}H${WIDTH - INSET}`),
     ...pictures,
     label(INSET, bottom, via, "shape"),
     label(WIDTH - INSET, bottom, shape, "shape end"),
@@ -80,14 +80,14 @@ function drawCard(edge: EdgeInfo, path: EdgePath, pane: Pane): SVGGElement {
   return svg(
     "g.hover edge-colours",
     { "data-kind": edge.kind, "data-evidence": edge.evidence },
-    svg("rect.raised", { x: x + 0.5, y: y + 0.5, width: WIDTH, height, rx: 5 }),
+    svgRect("raised", x + 0.5, y + 0.5, WIDTH, height, { rx: 5 }),
     movedTo(x, y, ...children),
     carried && svg("g.hot", { transform: `translate(${vx} ${vy}) scale(${k})` }, ...edgeLine(path)),
   );
 }
 
 export function createHoverCard(pane: Pane, end: AbortSignal): SVGGElement {
-  const layer = svg("g.hover-layer", { "aria-hidden": true });
+  const layer = svg("g.hover-layer", DECORATION);
   watch(end, () => {
     const hover = pane.view.hover();
     const edge = hover.kind === "edge" ? pane.index().edges.get(hover.id) : undefined;

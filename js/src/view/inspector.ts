@@ -2,7 +2,7 @@
 import { count, plural } from "../format";
 import type { Graph } from "../protocol";
 import { computed, untracked, type ViewContext, watch } from "../state";
-import { type Child, html } from "./dom";
+import { type Child, div, html, span } from "./dom";
 import { on } from "./events";
 import { edgeView } from "./inspect/edge";
 import { labelOf, stageButton } from "./inspect/links";
@@ -23,7 +23,7 @@ function hint(graph: Graph | null): Child[] {
   if (!graph) return [words];
   const { model, topology, stages, edges, notes, failure } = graph;
   return [
-    head(model.name, null, html("span.i-type", `${count(model.parameters)} parameters`)),
+    head(model.name, null, span("i-type", `${count(model.parameters)} parameters`)),
     words,
     terms("i-terms", [
       ["shown", `${plural(stages.length, "stage")}, ${plural(edges.length, "edge")}`],
@@ -39,9 +39,9 @@ function groupView(context: ViewContext, subject: GroupSubject, end: AbortSignal
   const { group, members, notes } = subject;
   const buttons = members.map((stage) => stageButton(context, stage.id, stage.label, end));
   return [
-    head(group.label, null, html("span.i-type", `${group.type_name} · ${plural(members.length, "stage")}`)),
+    head(group.label, null, span("i-type", `${group.type_name} · ${plural(members.length, "stage")}`)),
     html("p.i-hint", "A group has no picture of its own: select a stage in it, or close the group."),
-    html("nav.i-edges", { label: "Stages of the group" }, html("div.i-side", ...buttons)),
+    html("nav.i-edges", { label: "Stages of the group" }, div("i-side", ...buttons)),
     noteList(notes),
   ];
 }
@@ -50,7 +50,7 @@ function groupView(context: ViewContext, subject: GroupSubject, end: AbortSignal
 export function createInspector(context: ViewContext, end: AbortSignal): HTMLElement {
   const { widget, view } = context;
   const panel = html("section.inspector", { role: "region", label: "Inspector", tabindex: -1 });
-  const body = html("div.i-body");
+  const body = div("i-body");
   panel.append(body);
   watch(end, () => {
     const selected = widget.selected();

@@ -1,6 +1,6 @@
 /** Below the picture, when there is something to say that lasts: waiting, no kernel, an error and what to do. */
 import { type Condition, type ReadonlySignal, watch } from "../state";
-import { html } from "./dom";
+import { div, html, span } from "./dom";
 import { on } from "./events";
 import { copyText } from "./inspect/copy";
 import type { Pane } from "./pane";
@@ -66,12 +66,12 @@ function messageOf(pane: Pane, condition: Condition): Message | null {
 }
 
 export function createMessage(pane: Pane, condition: ReadonlySignal<Condition>, end: AbortSignal): HTMLElement {
-  const title = html("span.message-title");
-  const body = html("span.message-body");
-  const words = html("div.message-words", title, body);
+  const title = span("message-title");
+  const body = span("message-body");
+  const words = div("message-words", title, body);
   const retry = html("button.button boxed", "Retry");
   const copyButton = html("button.button boxed", "Copy");
-  const element = html("div.message", { role: "alert" }, words, retry, copyButton);
+  const element = div("message", { role: "alert" }, words, retry, copyButton);
   const again = (): void => {
     pane.widget.dismissed.set(pane.widget.status.peek().beat);
     pane.interest.retry();

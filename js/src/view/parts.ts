@@ -1,7 +1,7 @@
 /** Small pieces that several parts of the inspector are made of. */
 import { successive } from "../ends";
 import { watch } from "../state";
-import { type Child, html, setChildren } from "./dom";
+import { type Child, html, setChildren, span } from "./dom";
 import { on } from "./events";
 
 /** Text that follows what `text` reads. */
@@ -30,7 +30,7 @@ export function remade<E extends Element>(
 export const code = (...children: Child[]): HTMLElement => html("code.i-code", ...children);
 
 /** Words of less weight. */
-export const muted = (text: string): HTMLElement => html("span.i-muted", text);
+export const muted = (text: string): HTMLElement => span("i-muted", text);
 
 /** The heading of a part. */
 export const heading = (title: string, text: Child, ...rest: Child[]): HTMLElement =>

@@ -5,7 +5,7 @@ import { brief, compactShape, px } from "../format";
 import { watch } from "../state";
 import { overlaps, type Rect, toScreen } from "../viewport";
 import { bitmapOf, bitmapUrl, type Plane, valueAt } from "./canvas";
-import { type Child, setChildren, svg } from "./dom";
+import { type Child, DECORATION, setChildren, svg, svgPath, svgRect } from "./dom";
 import { imageAt } from "./draw/images";
 import { label, MONO, NAME } from "./draw/text";
 import type { Placed } from "./draw/tiles";
@@ -61,7 +61,7 @@ function grid({ rect, pixel }: Shown, rows: Span, columns: Span): Child {
   let d = "";
   for (let r = rows[0]; r <= rows[1]; r++) d += px`M${left} ${rect.y + r * pixel.height}h${width}`;
   for (let c = columns[0]; c <= columns[1]; c++) d += px`M${rect.x + c * pixel.width} ${top}v${height}`;
-  return svg("path.grid", { d });
+  return svgPath("grid", d);
 }
 
 /** Indices along the upper and left edge of what can be seen of a slice, on strips of paper, and its name. */
@@ -85,8 +85,8 @@ function rulers(each: Shown, rows: Span, columns: Span, canvas: Rect): Child[] {
     if (r % down === 0 && y > top + TOP_STRIP + 4) indices.push(label(left + SIDE_STRIP / 2, y + 3.5, r, middle));
   }
   return [
-    svg("rect.strip", { x: left, y: top, width: right - left, height: TOP_STRIP }),
-    svg("rect.strip", { x: left, y: top + TOP_STRIP, width: SIDE_STRIP, height: bottom - top - TOP_STRIP }),
+    svgRect("strip", left, top, right - left, TOP_STRIP),
+    svgRect("strip", left, top + TOP_STRIP, SIDE_STRIP, bottom - top - TOP_STRIP),
     ...indices,
     label(left + 6, top + 11, placed.slot.part, "ruler"),
   ];
@@ -156,7 +156,7 @@ function miniature(pane: Pane, all: readonly Shown[], canvas: Rect): Child {
   const window = { x: x + x0, y: y + y0, width: across(canvas.width) - x0, height: down(canvas.height) - y0 };
   return svg(
     "g.miniature",
-    svg("rect.raised", { x: x - 8, y: y - 24, width: panel + 16, height: height + 32, rx: 5 }),
+    svgRect("raised", x - 8, y - 24, panel + 16, height + 32, { rx: 5 }),
     label(x, y - 8, name, "name"),
     label(x + panel, y - 8, shape, "range end"),
     ...tiles,
@@ -169,7 +169,7 @@ const spatial = ({ placed }: Aim | Shown): boolean =>
 
 function cross(rect: Rect, x: number, y: number): Child[] {
   const d = `M${rect.x} ${y}h${rect.width}M${x} ${rect.y}v${rect.height}`;
-  return [svg("path.cross-paper", { d }), svg("path.cross", { d })];
+  return [svgPath("cross-paper", d), svgPath("cross", d)];
 }
 
 /** Lines through what the pointer is on, in its own slice and at the same place of the picture that went in. */
@@ -211,5 +211,5 @@ export function createPixels(pane: Pane, pointing: Pointing, end: AbortSignal): 
     const children = !aim || pane.view.level() === "far" ? [] : crosshair(pane, aim);
     setChildren(cursor, children);
   });
-  return svg("g.overlay", { "aria-hidden": true }, pixels, cursor);
+  return svg("g.overlay", DECORATION, pixels, cursor);
 }

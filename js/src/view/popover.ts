@@ -1,5 +1,5 @@
 /** What opens at a button: search results, notes, options. Arrow keys move in it, Escape closes it. */
-import { type Attributes, html, setChildren } from "./dom";
+import { type Attributes, div, html, setChildren, span } from "./dom";
 import { on, onChoice } from "./events";
 
 /** Room for a panel inside the widget, which cuts what sticks out: below its button, or above where it opens upwards. */
@@ -62,7 +62,7 @@ export function popover(button: HTMLElement, panel: HTMLElement, end: AbortSigna
   on(button, "click", () => set(panel.hidden !== false), end);
   on(panel, "keydown", press, end);
   on(panel.ownerDocument, "pointerdown", elsewhere, end, { capture: true });
-  return { element: html("div.anchor", button, panel), close };
+  return { element: div("anchor", button, panel), close };
 }
 
 export interface Entry {
@@ -73,7 +73,7 @@ export interface Entry {
 }
 
 function entryElement({ title, text, go }: Entry, index: number): HTMLElement {
-  const words = [title && html("span.entry-title", title), html("span.entry-text", text)];
+  const words = [title && span("entry-title", title), span("entry-text", text)];
   if (!go) return html("li.entry", { tabindex: -1 }, ...words);
   return html("li", html("button.entry", { "data-entry": index }, ...words));
 }

@@ -5,7 +5,7 @@ import type { EdgeKind, NoteInfo } from "../protocol";
 import { type Probe, summariesOf, watch } from "../state";
 import { goTo } from "./actions";
 import { bitmapUrl } from "./canvas";
-import { html, svg } from "./dom";
+import { div, html, span, svg, svgPath } from "./dom";
 import { alarmText, shapeOf } from "./draw/card";
 import { edgeText } from "./edges";
 import { type Pane, stageLabel } from "./pane";
@@ -67,18 +67,18 @@ function readoutText(pane: Pane): string {
 }
 
 function kindKey(kind: EdgeKind | "inferred"): HTMLElement {
-  const line = svg("path.edge-line", { d: "M0 4h26" });
+  const line = svgPath("edge-line", "M0 4h26");
   const attributes = {
     "data-kind": kind === "inferred" ? "main" : kind,
     "data-evidence": kind === "inferred" ? "inferred" : "traced",
   };
   const sample = svg("svg", { width: 26, height: 8, "aria-hidden": true }, svg("g.edge-colours", attributes, line));
-  return html("span.key", sample, kind);
+  return span("key", sample, kind);
 }
 
 /** The kinds of edges that are there, where there is more than the one. */
 function kinds(pane: Pane, end: AbortSignal): HTMLElement {
-  const element = html("span.keys");
+  const element = span("keys");
   watch(end, () => {
     const edges = [...pane.index().edges.values()];
     const found: (EdgeKind | "inferred")[] = (["main", "skip", "merge"] as const).filter((kind) =>
@@ -101,8 +101,8 @@ function scaleWords({ widget }: Pane): readonly [low: string, high: string, mean
 
 function legend(pane: Pane, end: AbortSignal): HTMLElement {
   const [low, high] = [html("span"), html("span")];
-  const bar = html("span.lut", { role: "img", label: "cool: negative, paper: zero, warm: positive" });
-  const whole = html("span.legend", low, bar, high);
+  const bar = span("lut", { role: "img", label: "cool: negative, paper: zero, warm: positive" });
+  const whole = span("legend", low, bar, high);
   watch(end, () => {
     const { rgba } = colourTable(pane.view.theme());
     const url = bitmapUrl({ width: rgba.length / 4, height: 1, rgba });
@@ -138,11 +138,11 @@ function notes(pane: Pane, end: AbortSignal): HTMLElement {
 }
 
 export function createReadout(pane: Pane, end: AbortSignal): HTMLElement {
-  const text = html("span.said");
+  const text = span("said");
   watch(end, () => {
     text.textContent = readoutText(pane);
     text.title = text.textContent;
   });
-  const said = html("div.readout", { role: "status", "aria-live": "polite" }, text);
-  return html("div.footer", said, notes(pane, end), kinds(pane, end), legend(pane, end));
+  const said = div("readout", { role: "status", "aria-live": "polite" }, text);
+  return div("footer", said, notes(pane, end), kinds(pane, end), legend(pane, end));
 }

@@ -1,6 +1,6 @@
 /** Under the graph: which frame of the input is shown, playing through them, and which sample of the batch. */
 import { computed, lacking, type ReadonlySignal, type ViewContext, watch } from "../state";
-import { html, icon, iconButton, setAttributes, turnOff } from "./dom";
+import { div, html, icon, iconButton, setAttributes, span, turnOff } from "./dom";
 import { on } from "./events";
 import { live, textButton } from "./parts";
 import { createFrames, type Frames } from "./slide/frames";
@@ -58,11 +58,11 @@ function transport(context: ViewContext, frames: Frames, label: ReadonlySignal<s
     name.hidden = !label();
     name.title = label();
   });
-  return html(
-    "div.s-transport",
-    html("div.s-buttons", back, playButton(frames, end), forward, pin, menu(context, frames, end)),
+  return div(
+    "s-transport",
+    div("s-buttons", back, playButton(frames, end), forward, pin, menu(context, frames, end)),
     name,
-    html("span.s-place", live(frames.place, end)),
+    span("s-place", live(frames.place, end)),
     reset,
   );
 }
@@ -106,8 +106,8 @@ export function createSlider(context: ViewContext, end: AbortSignal): HTMLElemen
   const memory = remember(widget, view.ratio, end);
   const label = computed(() => widget.frame_labels()[frames.current()] ?? "");
   const spoken = (): string => [label(), frames.place()].filter(Boolean).join(", ");
-  const film = html("div.s-film", transport(context, frames, label, end), track(frames, memory, spoken, end));
-  const root = html("div.slider", { role: "group", label: "Frames" }, film, sampleChooser(context, end));
+  const film = div("s-film", transport(context, frames, label, end), track(frames, memory, spoken, end));
+  const root = div("slider", { role: "group", label: "Frames" }, film, sampleChooser(context, end));
   watch(end, () => {
     film.hidden = frames.count() <= 1;
     root.hidden = frames.count() <= 1 && widget.sample_count() <= 1;

@@ -6,7 +6,7 @@ import type { Card, Layout } from "../layout/types";
 import { computed, type ReadonlySignal, signal, untracked, type ViewContext, watch } from "../state";
 import { overlaps, toScreen } from "../viewport";
 import { follow } from "./actions";
-import { html, setAttributes, svg } from "./dom";
+import { div, setAttributes, svg } from "./dom";
 import type { Measure } from "./draw/text";
 import { createEdges, createGroups } from "./edges";
 import { followGestures } from "./gestures";
@@ -68,7 +68,7 @@ export function createGraphPane(context: ViewContext, source: GraphSource, end: 
   const stages = svg("g.stages");
   const scene = svg("g.scene", createGroups(pane, end), createEdges(pane, end), stages);
   const root = svg("svg.svg", { role: "group", label: "Stages of the network" }, scene);
-  const element = html("div.canvas", { tabindex: -1 }, root);
+  const element = div("canvas", { tabindex: -1 }, root);
   keepStages(pane, stages, end);
   watch(end, () => follow(pane));
   watch(end, () => {

@@ -3,7 +3,19 @@ import { count, duration, typeText } from "../format";
 import { depth, search } from "../graph";
 import { type Condition, lacking, type ReadonlySignal, watch } from "../state";
 import { changeDepth, fitAll, goTo, ZOOM_STEP, zoomBy } from "./actions";
-import { html, type IconName, icon, iconButton, setAttributes, setChildren, svg, turnOff } from "./dom";
+import {
+  DECORATION,
+  div,
+  html,
+  icon,
+  iconButton,
+  type IconName,
+  setAttributes,
+  setChildren,
+  span,
+  svg,
+  turnOff,
+} from "./dom";
 import { on } from "./events";
 import type { Pane } from "./pane";
 import { live } from "./parts";
@@ -58,8 +70,8 @@ const ring = (): SVGElement =>
   );
 
 function state(source: ToolbarSource, end: AbortSignal): HTMLElement {
-  const name = html("span.model");
-  const meta = html("span.meta");
+  const name = span("model");
+  const meta = span("meta");
   watch(end, () => {
     name.textContent = source.pane.widget.graph()?.model.name ?? "";
     const [text, sign] = metaOf(source);
@@ -67,7 +79,7 @@ function state(source: ToolbarSource, end: AbortSignal): HTMLElement {
     meta.classList.toggle("nf-pill", sign !== undefined);
     meta.title = text;
   });
-  return html("div.state", html("span.dot", { "aria-hidden": true }), name, meta);
+  return div("state", span("dot", DECORATION), name, meta);
 }
 
 /** A value between − and +. */
@@ -79,8 +91,8 @@ function stepper(
   end: AbortSignal,
   title?: HTMLElement,
 ): HTMLElement {
-  return html(
-    "div.stepper",
+  return div(
+    "stepper",
     { role: "group", label: name },
     title,
     iconButton("minus", less, () => press(false), end),
@@ -129,7 +141,7 @@ function saveMenu({ pane, picture }: ToolbarSource, end: AbortSignal): HTMLEleme
 }
 
 function progress({ pane, condition }: ToolbarSource, end: AbortSignal): HTMLElement {
-  const bar = html("div.progress", { role: "progressbar", label: "capture" });
+  const bar = div("progress", { role: "progressbar", label: "capture" });
   watch(end, () => {
     const { done, total } = pane.widget.status();
     bar.hidden = condition() !== "busy" || total === 0;
@@ -148,7 +160,7 @@ export function createToolbar(source: ToolbarSource, end: AbortSignal): HTMLElem
     () => depth(pane.index()),
     (more) => changeDepth(pane, more),
     end,
-    html("span.title", "depth"),
+    span("title", "depth"),
   );
   const zoom = stepper(
     "zoom",
@@ -170,7 +182,7 @@ export function createToolbar(source: ToolbarSource, end: AbortSignal): HTMLElem
     searchBox(source, end),
     inspector,
   ];
-  const controls = html("div.controls", deep, zoom, html("div.buttons", ...buttons));
+  const controls = div("controls", deep, zoom, div("buttons", ...buttons));
   const name = { role: "toolbar", label: "Picture of the network" };
-  return html("div.toolbar", name, state(source, end), controls, progress(source, end));
+  return div("toolbar", name, state(source, end), controls, progress(source, end));
 }

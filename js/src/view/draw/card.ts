@@ -3,7 +3,7 @@ import { brief, needKernel, ofSample, typeText } from "../../format";
 import type { Card, CardSize } from "../../layout/types";
 import type { StageInfo, Summary } from "../../protocol";
 import type { Level } from "../../viewport";
-import { type Child, movedTo, svg } from "../dom";
+import { type Child, movedTo, svg, svgPath, svgRect } from "../dom";
 import { hatch, histogram, sentence, warning, zerosText } from "./marks";
 import type { Box, Cell } from "./plan";
 import { CODE, fitText, label, type Measure, MONO, NAME, SMALL } from "./text";
@@ -101,7 +101,7 @@ function expandButton(stage: StageInfo, { live }: CardStyle): SVGGElement {
     "g.expand",
     { "data-expand": stage.id, "aria-disabled": !live || null },
     svg("title", live ? `Show what is inside ${stage.label} (key e)` : needKernel("Other depths")),
-    svg("rect.hit", { x: -22, y: 3, width: 18, height: 18 }),
+    svgRect("hit", -22, 3, 18, 18),
     svg("path", { d: "M-16.5 11.5h7M-13 8v7" }),
   );
 }
@@ -126,13 +126,12 @@ function foot(stage: StageInfo, summaries: readonly Summary[], style: CardStyle)
   ];
 }
 
-const rounded = (card: Card): SVGRectElement =>
-  svg("rect.card", { x: 0.5, y: 0.5, width: card.width - 1, height: card.height - 1, rx: 5 });
+const rounded = (card: Card): SVGRectElement => svgRect("card", 0.5, 0.5, card.width - 1, card.height - 1, { rx: 5 });
 
 /** In the upper right of the picture: three dots for asked but not there, a cross for asked in vain. */
 function tag(card: Card, kind: "late" | "failed"): SVGGElement {
   const dots = [0, 1, 2].map((i) => svg("circle", { cx: card.width - 20.5 + i * 4.5, cy: 41, r: 1.2 }));
-  const cross = svg("path.mark", { d: `M${card.width - 19} 38l6 6m0 -6l-6 6` });
+  const cross = svgPath("mark", `M${card.width - 19} 38l6 6m0 -6l-6 6`);
   const frame = svg("rect", { x: card.width - 25.5, y: 34.5, width: 19, height: 13, rx: 3 });
   return svg(`g.tag ${kind}`, frame, ...(kind === "late" ? dots : [cross]));
 }
@@ -142,7 +141,7 @@ export function placeholder(stage: StageInfo, box: Box, style: CardStyle): SVGGE
   const side = Math.min(box.width, box.height) * 0.8;
   const square = { x: 0, y: (box.height - side) / 2, width: side, height: side };
   const inMiddle = (mark: SVGElement): SVGGElement => movedTo(side / 2, box.height / 2, mark);
-  if (stage.status === "raised") return inMiddle(svg("path.mark", { d: "M-8 -8l16 16M8 -8l-16 16" }));
+  if (stage.status === "raised") return inMiddle(svgPath("mark", "M-8 -8l16 16M8 -8l-16 16"));
   const now = style.waiting === "now";
   const lines = hatch(square.x, square.y, side, side, !now);
   if (stage.status === "not-run") return svg("g", lines, sentence("not called", square, style.measure));

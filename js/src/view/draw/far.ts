@@ -2,7 +2,7 @@
 
 import { compactShape, greatest } from "../../format";
 import type { ClassInfo, StageInfo, Summary } from "../../protocol";
-import { type Child, svg } from "../dom";
+import { type Child, svg, svgRect } from "../dom";
 import { type CardStyle, steady } from "./card";
 import { hatch } from "./marks";
 import { drawTile } from "./picture";
@@ -20,7 +20,7 @@ function miniBars(entries: readonly ClassInfo[]): SVGGElement {
   const most = greatest(entries);
   const bars = entries.slice(0, 4).map(({ value }, i) => {
     const width = Math.max(1, (Math.abs(value ?? 0) / most) * (SIDE - 6));
-    return svg("rect.bar", { x: 3 - HALF, y: 4 - HALF + i * 4, width, height: 2.5 });
+    return svgRect("bar", 3 - HALF, 4 - HALF + i * 4, width, 2.5);
   });
   return svg("g.class best", ...bars);
 }
@@ -46,7 +46,7 @@ export function drawFar(
     port.y - y,
     svg("rect.paper", { ...SQUARE }),
     farTile(summaries[0], style) ?? hatch(SQUARE.x, SQUARE.y, SIDE, SIDE, true),
-    svg("rect.frame far", { x: -HALF - 0.5, y: -HALF - 0.5, width: SIDE + 1, height: SIDE + 1 }),
+    svgRect("frame far", -HALF - 0.5, -HALF - 0.5, SIDE + 1, SIDE + 1),
     label(0, -HALF - 6, short(stage.label), "name middle"),
     label(0, HALF + 13, short(compactShape(summaries[0]?.shape ?? stage.leaves[0]?.shape ?? [])), "range middle"),
   );

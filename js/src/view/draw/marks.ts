@@ -3,7 +3,7 @@
 import { brief, greatest, percent, px } from "../../format";
 import type { Histogram, Picture } from "../../protocol";
 import { int32sOf } from "../../wire";
-import { svg } from "../dom";
+import { DECORATION, svg, svgPath, svgRect } from "../dom";
 import { type Font, fitText, label, type Measure, MONO, SMALL, wrapText } from "./text";
 
 /** Paths of the bars left and right of zero: log counts, on a base line. The bin that holds zero is cut there. */
@@ -36,11 +36,11 @@ export function histogram(data: Histogram, x: number, y: number, width: number, 
   const zero = Math.round(x - (width * low) / (high - low)) + 0.5;
   return svg(
     "g.histogram",
-    { "aria-hidden": true },
-    svg("path.cool", { d: cool }),
-    svg("path.warm", { d: warm }),
-    svg("path.base", { d: px`M${x} ${base + 0.5}h${width}` }),
-    low < high && low <= 0 && high >= 0 && svg("path.zero", { d: px`M${zero} ${base - 2}v5` }),
+    DECORATION,
+    svgPath("cool", cool),
+    svgPath("warm", warm),
+    svgPath("base", px`M${x} ${base + 0.5}h${width}`),
+    low < high && low <= 0 && high >= 0 && svgPath("zero", px`M${zero} ${base - 2}v5`),
   );
 }
 
@@ -91,8 +91,8 @@ export function classBars(
       i === 0 ? "g.class best" : "g.class",
       label(0, y + 9, shown, "small"),
       label(width, y + 9, number, "small mono end"),
-      svg("rect.track", { x: 0, y: y + 11.5, width, height: 2.5 }),
-      svg("rect.bar", { x: 0, y: y + 11.5, width: bar, height: 2.5 }),
+      svgRect("track", 0, y + 11.5, width, 2.5),
+      svgRect("bar", 0, y + 11.5, bar, 2.5),
     );
   });
   return svg("g", ...drawn);
@@ -116,9 +116,9 @@ export function vectorBars(values: ArrayLike<number>, width: number, height: num
   }
   return svg(
     "g",
-    svg("path.cool", { d: paths.cool }),
-    svg("path.warm", { d: paths.warm }),
-    svg("path.axis", { d: px`M0 ${zero + 0.5}h${width}` }),
+    svgPath("cool", paths.cool),
+    svgPath("warm", paths.warm),
+    svgPath("axis", px`M0 ${zero + 0.5}h${width}`),
   );
 }
 

@@ -1,7 +1,7 @@
 /** A line through the means of a stage in the frames seen, with a dot at the frame that is shown; a click leads there. */
 import { brief, px } from "../../format";
 import type { WidgetState } from "../../state";
-import { svg } from "../dom";
+import { svg, svgPath, svgRect } from "../dom";
 import { pointerOn } from "../events";
 import type { Cell } from "./plan";
 
@@ -26,9 +26,9 @@ export function sparkline(widget: WidgetState, stage: string, cell: Cell): SVGGE
     "g.spark",
     { "data-last": last },
     svg("title", words),
-    svg("rect.hit", { x, y: y - 2, width, height: height + 4 }),
+    svgRect("hit", x, y - 2, width, height + 4),
     svg("path", { d: `M${[...points.values()].join("L")}` }),
-    here !== undefined && svg("path.spark-here", { d: `M${place(shown, here)}h0` }),
+    here !== undefined && svgPath("spark-here", `M${place(shown, here)}h0`),
   );
 }
 

@@ -2,7 +2,7 @@
 import { times } from "../../lists";
 import { px } from "../../format";
 import { type ReadonlySignal, type Signal, watch } from "../../state";
-import { figure, html, setAttributes, svg } from "../dom";
+import { DECORATION, div, figure, html, setAttributes, svgPath } from "../dom";
 import { onChoice } from "../events";
 import { muted } from "../parts";
 import type { Reading } from "./reading";
@@ -54,16 +54,16 @@ const weightText = (weight: number | undefined): string =>
 export function arcs(source: ArcsSource, end: AbortSignal): HTMLElement | null {
   const { reading, spot, labels, count } = source;
   if (count > MOST_KEYS) return null;
-  const drawn = figure("svg.i-arcs-drawn", WIDTH, TOP, { "aria-hidden": true });
+  const drawn = figure("svg.i-arcs-drawn", WIDTH, TOP, DECORATION);
   const buttons = times(count, (key) => html("button", { "data-key": key }, html("span"), html("small")));
-  const keys = html("div.i-keys", ...buttons);
+  const keys = div("i-keys", ...buttons);
   const heading = html("p.i-from");
   watch(end, () => {
     const { row, column } = spot();
     const weights = reading.row() ?? [];
     drawn.replaceChildren(
       ...arcsOf(weights, row, count).map(({ key, d, width }) =>
-        svg("path.i-arc", { d, "stroke-width": width, "data-here": key === column }),
+        svgPath("i-arc", d, { "stroke-width": width, "data-here": key === column }),
       ),
     );
     const name = labels()[row];
@@ -79,5 +79,5 @@ export function arcs(source: ArcsSource, end: AbortSignal): HTMLElement | null {
     }
   });
   onChoice(keys, "key", (column) => spot.set({ ...spot.peek(), column }), end);
-  return html("div.i-arcs", heading, drawn, keys);
+  return div("i-arcs", heading, drawn, keys);
 }

@@ -2,7 +2,7 @@
 import { greatest, plural, precise } from "../../format";
 import type { Picture } from "../../protocol";
 import { type ReadonlySignal, type Signal, watch } from "../../state";
-import { html, setAttributes } from "../dom";
+import { DECORATION, html, setAttributes, span } from "../dom";
 import { onChoice } from "../events";
 import { remade } from "../parts";
 import type { Spot } from "./slice";
@@ -33,10 +33,10 @@ export const className = (classes: Classes, index: number): string =>
 export function classList(classes: ReadonlySignal<Classes>, spot: Signal<Spot>, end: AbortSignal): HTMLElement {
   const make = () =>
     classes().entries.map(({ index, name, value }) => {
-      const fill = html("span.i-class-fill");
+      const fill = span("i-class-fill");
       fill.style.width = `${barShare(value, classes().entries) * 100}%`;
-      const label = html("span.i-class-name", { title: name }, name || `class ${index}`);
-      const bar = html("span.i-class-bar", { "aria-hidden": true }, fill);
+      const label = span("i-class-name", { title: name }, name || `class ${index}`);
+      const bar = span("i-class-bar", DECORATION, fill);
       const parts = [html("small.i-class-index", index), label, html("b", classValue(value)), bar];
       return html("li", html("button", { "data-index": index }, ...parts));
     });

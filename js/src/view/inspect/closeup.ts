@@ -1,6 +1,6 @@
 /** One slice of a leaf, large: its name and range, the plate under the crosshair, and the Python that gives the value. */
 import { computed, type Signal } from "../../state";
-import { type Child, html } from "../dom";
+import { type Child, html, span } from "../dom";
 import { live } from "../parts";
 import { copyLine } from "./copy";
 import { type Leaf, type Part, scaleOf } from "./detail";
@@ -65,7 +65,7 @@ export function framed({ leaf, part, cut }: Look, reading: Reading, end: AbortSi
   const title = html("b", live(part, end));
   const range = live(() => rangeText(reading.slice()), end);
   return [
-    html("h4.i-title", title, html("span.i-range", range)),
+    html("h4.i-title", title, span("i-range", range)),
     ...body,
     copyLine(
       computed(() => expressionOf(leaf, cut())),

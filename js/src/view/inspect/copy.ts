@@ -1,7 +1,7 @@
 /** A line of Python with a button that copies it. */
 import { delayed } from "../../ends";
 import { type ReadonlySignal, watch } from "../../state";
-import { html } from "../dom";
+import { div, html, span } from "../dom";
 import { live, textButton } from "../parts";
 
 const DONE_MS = 1600;
@@ -23,7 +23,7 @@ export async function copyText(text: string, shown: HTMLElement): Promise<boolea
 
 export function copyLine(text: ReadonlySignal<string>, end: AbortSignal): HTMLElement {
   const line = html("code.i-expression", { tabindex: 0, label: "Python expression" }, live(text, end));
-  const said = html("span.i-said", { role: "status" });
+  const said = span("i-said", { role: "status" });
   const later = delayed(end);
   const copy = async (): Promise<void> => {
     said.textContent = (await copyText(text.peek(), line)) ? "copied" : "selected: press Ctrl+C or ⌘C";
@@ -35,5 +35,5 @@ export function copyLine(text: ReadonlySignal<string>, end: AbortSignal): HTMLEl
     text();
     said.replaceChildren();
   });
-  return html("div.i-copy", line, said, button);
+  return div("i-copy", line, said, button);
 }

@@ -3,7 +3,7 @@ import { opText, sampleShape, shapeText } from "../../format";
 import type { EdgeInfo, Graph, Summary } from "../../protocol";
 import { computed, signal, summariesOf, untracked, type ViewContext } from "../../state";
 import { select } from "../actions";
-import { type Child, html } from "../dom";
+import { type Child, div, html, span } from "../dom";
 import { head, heading, remade, terms } from "../parts";
 import type { Leaf } from "./detail";
 import { lensOf } from "./lens";
@@ -75,12 +75,12 @@ export function edgeView(context: ViewContext, graph: Graph, subject: EdgeSubjec
     head(
       `${source.label} → ${target.label}`,
       null,
-      html("span.i-kind", { "data-kind": edge.kind }, edge.kind),
-      html("span.i-space"),
+      span("i-kind", { "data-kind": edge.kind }, edge.kind),
+      span("i-space"),
       html("code.i-shape", edge.shape && sampleShape(edge.shape)),
     ),
-    html(
-      "div.i-route",
+    div(
+      "i-route",
       stageButton(context, source.id, source.label, end),
       edgeSample(edge, 96),
       stageButton(context, target.id, target.label, end),

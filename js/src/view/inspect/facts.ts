@@ -2,7 +2,7 @@
 import { colourOf, colourTable, cssColour, type Scale } from "../../colour";
 import { brief, precise } from "../../format";
 import { conditionOf, type Probe, type ViewContext, watch } from "../../state";
-import { html, setAttributes } from "../dom";
+import { DECORATION, div, html, setAttributes } from "../dom";
 import { live, muted, remade, terms } from "../parts";
 import type { Reading } from "./reading";
 
@@ -40,7 +40,7 @@ export function facts(source: FactsSource, end: AbortSignal): HTMLElement {
     live(() => valueText(value(), exact()), end),
   );
   watch(end, () => setAttributes(number, { "data-exact": exact() && value() !== null }));
-  const swatch = html("div.i-swatch", { "aria-hidden": true });
+  const swatch = div("i-swatch", DECORATION);
   watch(end, () => {
     const shown = value();
     const table = colourTable(context.view.theme());
@@ -53,5 +53,5 @@ export function facts(source: FactsSource, end: AbortSignal): HTMLElement {
     live(() => waitingText(source), end),
   );
   watch(end, () => setAttributes(waiting, { "data-failed": failure() !== "" }));
-  return html("div.i-facts", muted("value"), number, swatch, list, waiting);
+  return div("i-facts", muted("value"), number, swatch, list, waiting);
 }

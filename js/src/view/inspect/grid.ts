@@ -2,7 +2,7 @@
 import { atEnd } from "../../ends";
 import type { TileRequest } from "../../protocol";
 import { type ReadonlySignal, type Signal, signal, watch } from "../../state";
-import { html, setAttributes } from "../dom";
+import { DECORATION, div, html, setAttributes, span } from "../dom";
 import { onChoice, onKeys } from "../events";
 import { type Leaf, scaleOf } from "./detail";
 import { boxOf, paintSlice } from "./plate";
@@ -38,14 +38,14 @@ let grids = 0;
 export function grid(source: GridSource, end: AbortSignal): HTMLElement {
   const { order, item: name } = source.leaf.lens;
   const prefix = `nf-i-grid-${++grids}`;
-  const box = html("div.i-grid", {
+  const box = div("i-grid", {
     role: "listbox",
     tabindex: 0,
     label: `${order.length} ${name}s`,
   });
   const rows: Row[] = [];
   for (let i = 0; i < order.length; i += ACROSS) {
-    const element = html("div.i-row", { role: "presentation" });
+    const element = div("i-row", { role: "presentation" });
     rows.push({ element, items: order.slice(i, i + ACROSS), near: signal(false) });
   }
   for (const row of rows) watch(end, () => (row.near() ? fill(row, source, prefix, box) : undefined));
@@ -71,14 +71,14 @@ function fill(row: Row, source: GridSource, prefix: string, box: HTMLElement): (
 function tile(item: number, source: GridSource, prefix: string, life: AbortSignal): HTMLElement {
   const { leaf } = source;
   const box = boxOf(source.size, TILE, 6);
-  const canvas = html("canvas", { "aria-hidden": true });
-  const frame = html("span.i-tile", canvas);
+  const canvas = html("canvas", DECORATION);
+  const frame = span("i-tile", canvas);
   const name = `${leaf.lens.item} ${item}`;
-  const option = html(
-    "div.i-cell",
+  const option = div(
+    "i-cell",
     { role: "option", id: `${prefix}-${item}`, "data-item": item, title: name, label: name },
     frame,
-    html("span.i-number", item),
+    span("i-number", item),
   );
   watch(life, () => setAttributes(option, { "aria-selected": source.picked() === item }));
   watch(life, () => {

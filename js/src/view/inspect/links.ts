@@ -3,21 +3,21 @@ import { opText, viaText } from "../../format";
 import type { EdgeInfo, StageInfo } from "../../protocol";
 import type { ViewContext } from "../../state";
 import { select } from "../actions";
-import { figure, html, svg } from "../dom";
+import { DECORATION, div, figure, html, span, svg } from "../dom";
 import { muted, textButton } from "../parts";
 import type { StageSubject } from "./subject";
 
 /** A piece of the edge as it is drawn in the graph: kind by colour and dash, guesses faint. */
 export function edgeSample({ kind, evidence }: Pick<EdgeInfo, "kind" | "evidence">, width = 22): SVGSVGElement {
   const line = { "data-kind": kind, "data-evidence": evidence, d: `M0 4H${width}` };
-  return figure("svg.i-sample", width, 8, { "aria-hidden": true }, svg("path", line));
+  return figure("svg.i-sample", width, 8, DECORATION, svg("path", line));
 }
 
 export const labelOf = (stages: readonly StageInfo[], id: string): string =>
   stages.find((stage) => stage.id === id)?.label ?? id;
 
 export function stageButton(context: ViewContext, id: string, label: string, end: AbortSignal): HTMLButtonElement {
-  return textButton(`Select ${label}`, () => select(context, id), end, html("span.i-code", label));
+  return textButton(`Select ${label}`, () => select(context, id), end, span("i-code", label));
 }
 
 /** "enc2 skip cat(dim=1)": the stage at the other end, the kind and how it joins. Selects the edge. */
@@ -29,10 +29,10 @@ function edgeButton(context: ViewContext, edge: EdgeInfo, far: string, end: Abor
     label,
     () => select(context, edge.id),
     end,
-    html("span.i-code", far),
+    span("i-code", far),
     " ",
     edgeSample(edge),
-    html("span.i-kind", { "data-kind": edge.kind }, edge.kind),
+    span("i-kind", { "data-kind": edge.kind }, edge.kind),
   );
   button.dataset.edge = edge.id;
   if (via) button.title = edge.via.map(opText).join(", ");
@@ -47,11 +47,11 @@ export function edgeLinks(
   end: AbortSignal,
 ): HTMLElement {
   const side = (name: string, edges: readonly EdgeInfo[], far: "source" | "target", none: string): HTMLElement =>
-    html(
-      "div.i-side",
+    div(
+      "i-side",
       muted(name),
       ...edges.map((edge) => edgeButton(context, edge, labelOf(stages, edge[far]), end)),
-      edges.length ? null : html("span.i-none", none),
+      edges.length ? null : span("i-none", none),
     );
   return html(
     "nav.i-edges",

@@ -3,7 +3,7 @@ import { grouped, plural } from "../../format";
 import { colourTable } from "../../colour";
 import type { Picture } from "../../protocol";
 import { computed, type ReadonlySignal, type Signal, signal } from "../../state";
-import { type Child, figure, html } from "../dom";
+import { type Child, div, figure, html, span } from "../dom";
 import { createImagePool } from "../draw/images";
 import { drawOverlay, LINE, photoAtPath } from "../draw/overlay";
 import { attentionScope } from "./attention";
@@ -43,7 +43,7 @@ function itemsHeading({ context, lens, summary }: Leaf, end: AbortSignal): HTMLE
     titled(lens.item),
     ranked ? `${grouped(lens.count)}, ranked by` : grouped(lens.count),
     ranked && chooser(`Order of the ${lens.item}s`, choices, () => options().channel_order, choose, end),
-    html("span.i-space"),
+    span("i-space"),
     remade(html("span"), () => [healthLine(summary())], end),
   );
 }
@@ -97,7 +97,7 @@ function lookAtTokens(leaf: Leaf, lens: TokensLens, end: AbortSignal): Child[] {
   ];
   const make = (scope: AbortSignal) =>
     mode() === "map" ? featureScope(source, scope) : matrixScope(source, spot, scope);
-  const show = html("div.i-cut", chooser("What is shown large", choices, mode, mode.set, end));
+  const show = div("i-cut", chooser("What is shown large", choices, mode, mode.set, end));
   return [
     section("items", itemsHeading(leaf, end), tokensGrid(source, end)),
     section("scope-of", show, remade(html("div"), make, end)),

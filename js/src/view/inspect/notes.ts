@@ -1,7 +1,7 @@
 /** Remarks of the kernel on a stage or on the whole graph, and what went wrong in one. */
 import { shapeText } from "../../format";
 import type { FailureInfo, NoteInfo } from "../../protocol";
-import { html, icon } from "../dom";
+import { div, html, icon } from "../dom";
 import { code, terms } from "../parts";
 
 /** Null without notes. `labelOf` names the stage of each where they are of several. */
@@ -25,8 +25,8 @@ export function failureBox(failure: FailureInfo): HTMLElement {
   for (const [i, { path, shape, dtype }] of operands.entries())
     rows.push([path || `operand ${i}`, `${shapeText(shape)} ${dtype}`]);
   if (location) rows.push(["at", location]);
-  return html(
-    "div.i-failure",
+  return div(
+    "i-failure",
     { role: "note" },
     html("p.i-alarm", icon("cross"), html("b", type), " ", code(message)),
     terms("i-terms", rows),

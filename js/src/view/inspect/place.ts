@@ -4,7 +4,7 @@ import { ancestors, indexGraph } from "../../graph";
 import type { Picture } from "../../protocol";
 import { computed, picturesOf, type ReadonlySignal, type ViewContext, watch } from "../../state";
 import { photoBitmap, putBitmap } from "../canvas";
-import { html, svg } from "../dom";
+import { DECORATION, div, html, svg, svgPath } from "../dom";
 import { muted } from "../parts";
 import { boxOf } from "./plate";
 
@@ -33,7 +33,7 @@ function frame({ top, left, height, width }: Place, box: readonly [number, numbe
   const [w, h] = [Math.max(LEAST, width * box[0]), Math.max(LEAST, height * box[1])];
   const [x, y] = [(left + width / 2) * box[0] - w / 2 - 1, (top + height / 2) * box[1] - h / 2 - 1];
   const d = px`M${x} ${y}h${w + 2}v${h + 2}h${-w - 2}z`;
-  return [svg("path.i-cross-paper", { d }), svg("path.i-cross-ink", { d })];
+  return [svgPath("i-cross-paper", d), svgPath("i-cross-ink", d)];
 }
 
 /** Hidden while no input of the stage is a photo. */
@@ -46,10 +46,10 @@ export function atInput(
   const { view } = context;
   const photo = computed(() => photoFor(context, stage));
   const canvas = html("canvas.i-photo-picture", { role: "img", label: "The place in the input picture" });
-  const marks = svg("svg", { "aria-hidden": true });
-  const figure = html("div.i-photo", canvas, marks);
+  const marks = svg("svg", DECORATION);
+  const figure = div("i-photo", canvas, marks);
   const meaning = "the same relative place: what the value depends on is wider";
-  const all = html("div.i-input", { title: meaning }, muted("at input"), figure);
+  const all = div("i-input", { title: meaning }, muted("at input"), figure);
   watch(end, () => {
     const shown = photo();
     all.hidden = !shown;

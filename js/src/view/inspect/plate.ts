@@ -2,7 +2,7 @@
 import { colourTable, type Scale } from "../../colour";
 import { type ReadonlySignal, type Signal, type ViewContext, type ViewState, watch } from "../../state";
 import { paintPlane } from "../canvas";
-import { figure, html, setAttributes, svg } from "../dom";
+import { DECORATION, div, figure, html, setAttributes, svgPath } from "../dom";
 import { on, onKeys, pointerOn } from "../events";
 import { clampSpot, type Slice, type Spot } from "./slice";
 
@@ -47,9 +47,9 @@ export function paintSlice(
 export function plate(source: PlateSource, end: AbortSignal): HTMLElement {
   const { context, slice, box } = source;
   const [width, height] = box;
-  const canvas = html("canvas", { "aria-hidden": true });
-  const cross = figure("svg.i-cross", width, height, { "aria-hidden": true });
-  const whole = html("div.i-plate", { tabindex: 0, role: "application" }, canvas, cross);
+  const canvas = html("canvas", DECORATION);
+  const cross = figure("svg.i-cross", width, height, DECORATION);
+  const whole = div("i-plate", { tabindex: 0, role: "application" }, canvas, cross);
   whole.style.width = `${width}px`;
   whole.style.height = `${height}px`;
   watch(end, () => {
@@ -62,7 +62,7 @@ export function plate(source: PlateSource, end: AbortSignal): HTMLElement {
 }
 
 /** 1 px of ink on 3 px of paper, so that it shows on any picture. */
-const line = (d: string): SVGElement[] => [svg("path.i-cross-paper", { d }), svg("path.i-cross-ink", { d })];
+const line = (d: string): SVGElement[] => [svgPath("i-cross-paper", d), svgPath("i-cross-ink", d)];
 
 /** A cell smaller than this is framed as if it were as large, or the frame would hide it. */
 const LEAST_CELL = 4;
@@ -78,7 +78,7 @@ function crosshair({ size, box, spot, rowOnly }: PlateSource): SVGElement[] {
   const frame = `M${left} ${top}h${cell.width + 2}v${cell.height + 2}h${-cell.width - 2}z`;
   if (rowOnly) {
     const whole = `M0.5 ${top + 0.5}H${width - 0.5}v${cell.height + 1}H0.5z`;
-    return [svg("path.i-row-frame", { d: whole }), ...line(frame)];
+    return [svgPath("i-row-frame", whole), ...line(frame)];
   }
   const [right, bottom] = [left + cell.width + 2, top + cell.height + 2];
   const arms = `M${x} 0V${Math.max(0, top)}M${x} ${bottom}V${height}M0 ${y}H${Math.max(0, left)}M${right} ${y}H${width}`;

@@ -3,7 +3,7 @@ import { times } from "../../lists";
 import { px } from "../../format";
 import type { Values } from "../../colour";
 import { type ReadonlySignal, watch } from "../../state";
-import { figure, svg } from "../dom";
+import { figure, svgPath } from "../dom";
 
 export interface ProfileSource {
   /** "row" runs left to right, "column" top to bottom. */
@@ -83,16 +83,16 @@ export function profile(source: ProfileSource, end: AbortSignal): SVGSVGElement 
     const values = source.values();
     const middle = depth / 2;
     const axis = along === "row" ? `M0 ${middle}H${length}` : `M${middle} 0V${length}`;
-    if (!values) return drawn.replaceChildren(svg("path.i-profile-axis", { d: axis }));
+    if (!values) return drawn.replaceChildren(svgPath("i-profile-axis", axis));
     const centre = ((source.at() + 0.5) * length) / Math.max(1, count);
     const bars = barsOf(values, source.limit(), length);
     const { warm, cool, warmHere, coolHere } = paths(bars, source, (bar) => bar.from <= centre && centre < bar.to);
     drawn.replaceChildren(
-      svg("path.i-warm i-far", { d: warm }),
-      svg("path.i-cool i-far", { d: cool }),
-      svg("path.i-warm", { d: warmHere }),
-      svg("path.i-cool", { d: coolHere }),
-      svg("path.i-profile-axis", { d: axis }),
+      svgPath("i-warm i-far", warm),
+      svgPath("i-cool i-far", cool),
+      svgPath("i-warm", warmHere),
+      svgPath("i-cool", coolHere),
+      svgPath("i-profile-axis", axis),
     );
   });
   return drawn;

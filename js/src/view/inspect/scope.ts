@@ -1,7 +1,7 @@
 /** The plate of a close-up, its row and column, and the value: laid out, and told to the readout. */
 import { brief } from "../../format";
 import { computed, probing, type ReadonlySignal, signal, watch } from "../../state";
-import { type Child, html } from "../dom";
+import { type Child, div, html } from "../dom";
 import type { Plate } from "./closeup";
 import { scaleOf } from "./detail";
 import { plate } from "./plate";
@@ -76,8 +76,8 @@ export function scope(source: ScopeSource, end: AbortSignal): HTMLElement {
     return slot(along, drawn);
   };
   const slot = (name: string, ...children: Child[]): HTMLElement => html(`div.i-slot-${name}`, ...children);
-  return html(
-    "div.i-scope",
+  return div(
+    "i-scope",
     { "data-wide": wide, "data-row": rowOnly },
     source.above && slot("above", source.above),
     source.left && slot("left", source.left),

@@ -11,7 +11,7 @@ import {
   untracked,
   type ViewContext,
 } from "../../state";
-import { type Child, html, svg } from "../dom";
+import { type Child, div, html, span, svg } from "../dom";
 import { on } from "../events";
 import { sparkFrame, sparkline } from "../draw/spark";
 import { type Lens, lensOf } from "./lens";
@@ -33,8 +33,8 @@ function numbers(summary: Summary | null): Child[] {
   const reason = axes_reason && ` · ${axes_reason}`;
   return [
     statistics && notFiniteAlarm(statistics),
-    statistics && html("div.i-numbers", statisticsTable(statistics), drawn),
-    axes.length ? html("p.i-why", html("span.i-code", axes.join(" × ")), reason) : null,
+    statistics && div("i-numbers", statisticsTable(statistics), drawn),
+    axes.length ? html("p.i-why", span("i-code", axes.join(" × ")), reason) : null,
   ];
 }
 
@@ -64,8 +64,8 @@ function leafChooser({ stage, leaf }: Shown, end: AbortSignal): HTMLElement | nu
     value,
     text: `${path || "output"} · ${shapeText(shape)} · ${dtype}`,
   }));
-  return html(
-    "div.i-leaf",
+  return div(
+    "i-leaf",
     muted(`one of ${stage.leaves.length} tensors`),
     chooser("Tensor of the stage", choices, leaf, leaf.set, end),
   );
@@ -99,7 +99,7 @@ function closer(context: ViewContext, { stage, leaf, summary }: Shown, end: Abor
       return look({ context, stage, name: before.leaf, lens, summary: held }, scope);
     });
   };
-  return remade(html("div.i-look"), make, end);
+  return remade(div("i-look"), make, end);
 }
 
 /** The mean over the frames seen, large enough to be aimed at. */
@@ -110,7 +110,7 @@ function course({ widget }: ViewContext, { id }: StageInfo, end: AbortSignal): H
     if (!spark) return [];
     return [muted("mean in the frames seen"), svg("svg", { width, height }, spark)];
   };
-  const element = remade(html("div.i-course"), draw, end);
+  const element = remade(div("i-course"), draw, end);
   const go = (event: MouseEvent): void => {
     const frame = sparkFrame(event.target as Element, event);
     if (frame !== null) widget.write("frame", frame);
@@ -140,19 +140,11 @@ export function stageView(context: ViewContext, graph: Graph, subject: StageSubj
     head(
       stage.label,
       stage.path === stage.label ? null : stage.path,
-      html("span.i-type", kindText(stage)),
-      html("span.i-space"),
+      span("i-type", kindText(stage)),
+      span("i-space"),
       html("code.i-shape", live(shape, end)),
     ),
-    html(
-      "div.i-facts-of",
-      leafChooser(shown, end),
-      links,
-      failed,
-      figures,
-      course(context, stage, end),
-      noteList(notes),
-    ),
+    div("i-facts-of", leafChooser(shown, end), links, failed, figures, course(context, stage, end), noteList(notes)),
     closer(context, shown, end),
   ];
 }

@@ -1,7 +1,7 @@
 /** The numbers of a leaf, beside the histogram of its values. */
 import { brief, grouped, plural } from "../../format";
 import type { Histogram, Statistics, Summary } from "../../protocol";
-import { figure, html, icon, svg } from "../dom";
+import { figure, html, icon, span, svgPath } from "../dom";
 import { bins } from "../draw/marks";
 import { label } from "../draw/text";
 import { terms } from "../parts";
@@ -34,7 +34,7 @@ function percentile(x: number, name: string, side: "left" | "right"): SVGElement
   const at = Math.round(x) + 0.5;
   const left = (side === "left" && x > 18) || x > WIDTH - 24;
   return [
-    svg("path.i-percentile", { d: `M${at} 4v${BASE - 4}` }),
+    svgPath("i-percentile", `M${at} 4v${BASE - 4}`),
     label(at + (left ? -3 : 3), 12, name, left ? "i-tick end" : "i-tick"),
   ];
 }
@@ -52,12 +52,12 @@ export function histogramFigure(histogram: Histogram, { count, p1, p99 }: Statis
     WIDTH,
     BASE + 18,
     { role: "img", label: text },
-    svg("path.i-cool", { d: cool }),
-    svg("path.i-warm", { d: warm }),
-    svg("path.i-axis", { d: `M0 ${BASE + 0.5}H${WIDTH}` }),
+    svgPath("i-cool", cool),
+    svgPath("i-warm", warm),
+    svgPath("i-axis", `M0 ${BASE + 0.5}H${WIDTH}`),
     ...(p1 !== null && high > low ? percentile(x(p1), "p1", "left") : []),
     ...(p99 !== null && high > low ? percentile(x(p99), "p99", "right") : []),
-    inside && svg("path.i-zero", { d: `M${Math.round(zero) + 0.5} ${BASE - 3}v7` }),
+    inside && svgPath("i-zero", `M${Math.round(zero) + 0.5} ${BASE - 3}v7`),
     // The ends have the first right to their place under the axis.
     inside && zero > 44 && zero < WIDTH - 44 && label(zero, BASE + 14, "0", "i-tick i-code middle"),
     label(0, BASE + 14, brief(low), "i-tick i-code"),
@@ -90,5 +90,5 @@ export function healthLine({ ranking }: Summary): HTMLElement | null {
   const meaning =
     "dead: the same value everywhere; saturated: at least half of its values at a bound of the activation";
   const attributes = { "data-alarm": bad ? "channels" : null, title: meaning };
-  return html("span.i-health", attributes, bad ? icon("warn") : "✓ ", bad || "none dead, none saturated");
+  return span("i-health", attributes, bad ? icon("warn") : "✓ ", bad || "none dead, none saturated");
 }

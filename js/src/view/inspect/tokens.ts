@@ -1,6 +1,6 @@
 /** Tokens: their features over the patch grid where there is one, and the whole matrix of tokens × features. */
 import { computed, type Signal, signal, watch } from "../../state";
-import { type Child, html, setAttributes } from "../dom";
+import { type Child, div, html, setAttributes } from "../dom";
 import { onChoice } from "../events";
 import { closeUp } from "./closeup";
 import { closely, codedFeature, codedOverview, known, WHOLE_LIMIT } from "./detail";
@@ -78,7 +78,7 @@ export function featureButtons({ lens }: TokensSource, spot: Signal<Spot>, end: 
     watch(end, () => setAttributes(button, { "aria-pressed": feature === spot().column }));
     return button;
   });
-  const list = html("div.i-chips", { role: "group", label: `Ranked ${lens.item}s` }, ...buttons);
+  const list = div("i-chips", { role: "group", label: `Ranked ${lens.item}s` }, ...buttons);
   onChoice(list, "feature", (column) => spot.set({ ...spot.peek(), column }), end);
   return list;
 }

@@ -2,7 +2,7 @@
 import { type Values, colourTable, colourOf, cssColour } from "../../colour";
 import { precise } from "../../format";
 import { computed, probing, type Signal, signal, untracked, watch } from "../../state";
-import { type Child, html, setAttributes } from "../dom";
+import { type Child, DECORATION, div, html, setAttributes, span } from "../dom";
 import { on, onChoice, onKeys, pointerOn } from "../events";
 import { remade } from "../parts";
 import { factsOf, framed, type Look } from "./closeup";
@@ -79,7 +79,7 @@ function barChart(
   const at = (): number => spot().column - start();
   const { limit } = reading;
   const bars = profile({ along: "row", length: WIDTH, depth: DEPTH, values, limit, at, count, label }, end);
-  const figure = html("div.i-bars", { tabindex: 0, role: "application" }, bars);
+  const figure = div("i-bars", { tabindex: 0, role: "application" }, bars);
   watch(end, () => setAttributes(figure, { label: `${label}: index ${spot().column}; arrow keys move` }));
   watch(end, () => setAttributes(figure, { "data-exact": reading.exact(), "data-waiting": !values() }));
   const under = (event: PointerEvent): number => {
@@ -114,13 +114,13 @@ function strongestList({ leaf, spot, name, reading }: Shown, end: AbortSignal): 
     all.hidden = !shown.length;
     return shown.map((index) => {
       const value = slice!.values[index]!;
-      const swatch = html("span.i-dot", { "aria-hidden": true });
+      const swatch = span("i-dot", DECORATION);
       swatch.style.background = cssColour(colourOf(value, scale, table));
       const words = html("span", name(index) || index);
       return html("button", { "data-index": index }, swatch, words, html("b", precise(value)));
     });
   };
-  const list = html("div.i-strongest");
+  const list = div("i-strongest");
   const all = html("div", html("p.i-muted", "strongest"), list);
   onChoice(remade(list, make, end), "index", (column) => spot.set({ row: 0, column }), end);
   return all;
@@ -174,11 +174,11 @@ export function vectorScope(source: VectorSource, end: AbortSignal): readonly Ch
   const reading = read(look, end);
   const shown: Shown = { ...source, reading, hovered: signal<number | null>(null) };
   const start = (): number => windowStart(spot().column, lens.length);
-  const body = html(
-    "div.i-vector",
+  const body = div(
+    "i-vector",
     barChart(shown, "All values", lens.length, () => 0, end),
     lens.length > 2 * WINDOW && barChart(shown, "Values around it", WINDOW, start, end),
-    html("div.i-vector-said", factsOf(look, reading, end), strongestList(shown, end)),
+    div("i-vector-said", factsOf(look, reading, end), strongestList(shown, end)),
   );
   probe(shown, body, end);
   return framed(look, reading, end, body);

@@ -1,6 +1,6 @@
 /** Volumes: the grid shows every channel cut at the chosen place, the plate one of them; the cut can be moved. */
 import { computed, type Signal, signal, watch } from "../../state";
-import { html } from "../dom";
+import { div, html, span } from "../dom";
 import { on } from "../events";
 import { chooser, live, muted, remade } from "../parts";
 import { closeUp } from "./closeup";
@@ -36,13 +36,13 @@ export function cutChooser({ lens, cut }: VolumeSource, end: AbortSignal): HTMLE
   on(range, "input", () => cut.set([cut.peek()[0], Number(range.value)]), end);
   // Arrow keys are the scroller's own here, not the graph's.
   on(range, "keydown", (event) => event.stopPropagation(), end);
-  return html(
-    "div.i-cut",
+  return div(
+    "i-cut",
     muted("slice along"),
     chooser("Axis to cut across", choices, () => cut()[0], choose, end),
     range,
-    html(
-      "span.i-code",
+    span(
+      "i-code",
       live(() => `${cut()[1]} of ${lens.size[cut()[0]]}`, end),
     ),
   );

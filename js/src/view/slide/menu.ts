@@ -1,7 +1,7 @@
 /** What the slider's menu holds: how it plays, and what stays as the first frame showed it. */
 import type { Options } from "../../protocol";
 import { computed, lacking, type ViewContext, watch } from "../../state";
-import { html, iconButton, turnOff } from "../dom";
+import { div, html, iconButton, turnOff } from "../dom";
 import { on } from "../events";
 import { chooser } from "../parts";
 import { popover } from "../popover";
@@ -55,8 +55,8 @@ export function menu({ widget }: ViewContext, frames: Frames, end: AbortSignal):
     (on) => frames.loop.set(on),
     end,
   );
-  const panel = html(
-    "div.popover popover-up s-menu",
+  const panel = div(
+    "popover popover-up s-menu",
     { role: "group", label: "Frames: options" },
     html("div", "play", speed, loop),
     html("div", "colours", colours),

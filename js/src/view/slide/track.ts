@@ -4,7 +4,7 @@ import { atEnd } from "../../ends";
 import { px } from "../../format";
 import { computed, type ReadonlySignal, signal, watch } from "../../state";
 import { type Bitmap, putBitmap } from "../canvas";
-import { html, setAttributes, turnOff } from "../dom";
+import { DECORATION, div, html, setAttributes, span, turnOff } from "../dom";
 import { on, onChoice } from "../events";
 import type { Frames } from "./frames";
 import { type Memory, runsOf, THUMBNAIL } from "./memory";
@@ -38,11 +38,11 @@ function widthOf(element: HTMLElement, end: AbortSignal): ReadonlySignal<number>
 
 /** The strip of thumbnails; they are only pictures, the range input over them is what is moved. */
 function strip(frames: Frames, memory: Memory, cells: ReadonlySignal<number>, end: AbortSignal): HTMLElement {
-  const box = html("div.s-strip", { "aria-hidden": true });
+  const box = div("s-strip", DECORATION);
   const canvases = signal<readonly HTMLCanvasElement[]>([]);
   watch(end, () => {
     canvases.set(times(cells(), () => html("canvas.s-thumbnail")));
-    box.replaceChildren(...canvases().map((canvas) => html("span.s-cell", canvas)));
+    box.replaceChildren(...canvases().map((canvas) => span("s-cell", canvas)));
   });
   watch(end, () => {
     const [cells, count] = [canvases().length, frames.count()];
@@ -55,7 +55,7 @@ function strip(frames: Frames, memory: Memory, cells: ReadonlySignal<number>, en
 /** The frame around the current thumbnail, with its own picture: not every frame has a cell. */
 function marker(frames: Frames, memory: Memory, width: ReadonlySignal<number>, end: AbortSignal): HTMLElement {
   const canvas = html("canvas.s-thumbnail");
-  const box = html("div.s-marker", { "aria-hidden": true }, html("span.s-cell", canvas));
+  const box = div("s-marker", DECORATION, span("s-cell", canvas));
   watch(end, () => {
     const middle = ((frames.current() + 0.5) * width()) / frames.count();
     const left = Math.max(0, Math.min(width() - CELL, middle - CELL / 2));
@@ -63,7 +63,7 @@ function marker(frames: Frames, memory: Memory, width: ReadonlySignal<number>, e
     box.style.setProperty("--nf-s-point", px`${middle - left}px`);
     box.toggleAttribute("data-waiting", frames.behind());
   });
-  const pinned = html("div.s-pinned", { "aria-hidden": true, title: "differences to this frame" });
+  const pinned = div("s-pinned", { "aria-hidden": true, title: "differences to this frame" });
   watch(end, () => {
     const at = frames.reference();
     pinned.hidden = at === null;
@@ -75,7 +75,7 @@ function marker(frames: Frames, memory: Memory, width: ReadonlySignal<number>, e
 
 /** Flips of the best class, seen before playing again. */
 function ribbon(frames: Frames, memory: Memory, width: ReadonlySignal<number>, end: AbortSignal): HTMLElement {
-  const box = html("div.s-ribbon");
+  const box = div("s-ribbon");
   const runs = computed(() => runsOf(memory.seen(), frames.count()));
   watch(end, () => {
     box.hidden = !runs().length;
@@ -102,7 +102,7 @@ function ribbon(frames: Frames, memory: Memory, width: ReadonlySignal<number>, e
 }
 
 export function track(frames: Frames, memory: Memory, label: () => string, end: AbortSignal): HTMLElement {
-  const box = html("div.s-track");
+  const box = div("s-track");
   const room = widthOf(box, end);
   const cells = computed(() => (memory.photo() ? cellCount(room(), frames.count()) : 0));
   const width = computed(() => (memory.photo() ? cells() * CELL : room()));
