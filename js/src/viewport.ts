@@ -16,6 +16,8 @@ export interface Rect extends Size {
   readonly y: number;
 }
 
+export const rectAt = (x: number, y: number, width: number, height: number): Rect => ({ x, y, width, height });
+
 export const IDENTITY: Viewport = { k: 1, x: 0, y: 0 };
 export const MIN_K = 0.05;
 /** A pixel of a 512 px map on the smallest card's tile is then still large enough for its number. */

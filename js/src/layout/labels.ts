@@ -71,30 +71,36 @@ function spanOf({ x, width, anchor }: Label): { left: number; right: number } {
   return { left, right: left + taken };
 }
 
+/** Between two obstacles; `width` is what a label can take there. */
 interface Span {
   readonly lo: number;
   readonly hi: number;
+  readonly width: number;
+}
+
+function span(left: number, right: number): Span {
+  const [lo, hi] = [left + SIDE, right - SIDE];
+  return { lo, hi, width: Math.min(hi - lo, USUAL) };
 }
 
 function clearings(lo: number, hi: number, inWay: readonly Obstacle[]): Span[] {
   const found: Span[] = [];
   let at = lo;
   for (const { left, right } of [...inWay].sort((a, b) => a.left - b.left)) {
-    found.push({ lo: at + SIDE, hi: left - SIDE });
+    found.push(span(at, left));
     at = Math.max(at, right);
   }
-  return [...found, { lo: at + SIDE, hi: hi - SIDE }];
+  return [...found, span(at, hi)];
 }
 
 function inClearing(clear: readonly Span[], { lo, hi, y }: Level, kind: LabelKind): Label | null {
   const middle = (lo + hi) / 2;
   const wanted = { on: middle, start: lo, end: hi }[kind];
-  const width = ({ lo, hi }: Span): number => Math.min(hi - lo, USUAL);
   const off = ({ lo, hi }: Span): number => Math.max(lo - wanted, wanted - hi, 0);
-  const best = clear.reduce((a, b) => (width(b) > width(a) || (width(b) === width(a) && off(b) < off(a)) ? b : a));
-  if (width(best) < LEAST) return null;
+  const best = clear.reduce((a, b) => (b.width > a.width || (b.width === a.width && off(b) < off(a)) ? b : a));
+  if (best.width < LEAST) return null;
   if (kind === "on") {
-    const half = width(best) / 2;
+    const half = best.width / 2;
     const x = Math.max(best.lo + half, Math.min(middle, best.hi - half));
     return { x, y, anchor: "middle", placement: "on", width: 2 * Math.min(x - best.lo, best.hi - x) };
   }

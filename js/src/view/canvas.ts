@@ -2,7 +2,7 @@
  * Pictures: slices of values to pixels. Downscaling averages the *values* over areas and colours afterwards (a mean of
  * colours of both signs would be grey where the mean is zero); upscaling repeats pixels and is left to the browser.
  */
-import { times } from "../lists";
+import { held, times } from "../lists";
 import { type ColourTable, codesToRgba, decode, floatsToRgba, type Scale, type Values } from "../colour";
 import type { Picture } from "../protocol";
 import { bytesOf } from "../wire";
@@ -12,6 +12,9 @@ export type Plane = { readonly rows: number; readonly columns: number; readonly 
   | { readonly kind: "codes"; readonly codes: Uint8Array; readonly low: number; readonly high: number }
   | { readonly kind: "values"; readonly values: Values }
 );
+
+export const planeOfValues = (rows: number, columns: number, values: Values, exact: boolean) =>
+  ({ kind: "values", rows, columns, values, exact }) as const;
 
 /** Opaque pixels, top row first, RGBA. */
 export interface Bitmap {
@@ -47,9 +50,10 @@ export function valueAt(plane: Plane, row: number, column: number): number {
 const ranges = new WeakMap<Plane, { readonly low: number; readonly high: number }>();
 
 /** Least and greatest finite value; 0 and 0 where there is none. */
-export function planeRange(plane: Plane): { readonly low: number; readonly high: number } {
-  const before = ranges.get(plane);
-  if (before) return before;
+export const planeRange = (plane: Plane): { readonly low: number; readonly high: number } =>
+  held(ranges, plane, () => rangeOf(plane));
+
+function rangeOf(plane: Plane): { readonly low: number; readonly high: number } {
   let [low, high] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
   for (let i = 0; i < plane.rows * plane.columns; i++) {
     const value = valueAt(plane, 0, i);
@@ -57,9 +61,7 @@ export function planeRange(plane: Plane): { readonly low: number; readonly high:
     low = Math.min(low, value);
     high = Math.max(high, value);
   }
-  const range = low <= high ? { low, high } : { low: 0, high: 0 };
-  ranges.set(plane, range);
-  return range;
+  return low <= high ? { low, high } : { low: 0, high: 0 };
 }
 
 /** Index range [from, to) and the weights of its ends, of output cell `i` when `size` cells become `out`. */
@@ -103,8 +105,15 @@ export function shrink(plane: Plane, rows: number, columns: number): Plane {
   const out = [Math.min(plane.rows, Math.max(1, rows)), Math.min(plane.columns, Math.max(1, columns))] as const;
   if (out[0] === plane.rows && out[1] === plane.columns) return plane;
   const values = areaMeans(plane.rows, plane.columns, out, (i) => valueAt(plane, 0, i));
-  return { kind: "values", rows: out[0], columns: out[1], exact: false, values };
+  return planeOfValues(out[0], out[1], values, false);
 }
+
+/** Opaque, white. */
+export const blank = (width: number, height: number): Bitmap => ({
+  width,
+  height,
+  rgba: new Uint8ClampedArray(width * height * 4).fill(255),
+});
 
 export interface Paint {
   readonly scale: Scale;
@@ -119,10 +128,10 @@ export interface Paint {
 /** Pixels of a plane: as many as it has or as the screen can show, whichever is less. */
 export function bitmapOf(plane: Plane, paint: Paint): Bitmap {
   const small = shrink(plane, Math.round(paint.height * paint.ratio), Math.round(paint.width * paint.ratio));
-  const rgba = new Uint8ClampedArray(small.rows * small.columns * 4);
-  if (small.kind === "codes") codesToRgba(small.codes, small, paint.scale, paint.table, rgba);
-  else floatsToRgba(small.values, paint.scale, paint.table, rgba);
-  return { width: small.columns, height: small.rows, rgba };
+  const bitmap = blank(small.columns, small.rows);
+  if (small.kind === "codes") codesToRgba(small.codes, small, paint.scale, paint.table, bitmap.rgba);
+  else floatsToRgba(small.values, paint.scale, paint.table, bitmap.rgba);
+  return bitmap;
 }
 
 type Photo = Pick<Extract<Picture, { kind: "photo" }>, "rows" | "columns" | "codes">;
@@ -132,12 +141,12 @@ export function photoBitmap(photo: Photo, size: Pick<Paint, "width" | "height" |
   const height = Math.max(1, Math.min(photo.rows, Math.round(size.height * size.ratio)));
   const width = Math.max(1, Math.min(photo.columns, Math.round(size.width * size.ratio)));
   const bytes = bytesOf(photo.codes);
-  const rgba = new Uint8ClampedArray(width * height * 4).fill(255);
+  const bitmap = blank(width, height);
   for (let k = 0; k < 3; k++) {
     const means = areaMeans(photo.rows, photo.columns, [height, width], (i) => bytes[i * 3 + k]!);
-    for (let i = 0; i < means.length; i++) rgba[i * 4 + k] = means[i]!;
+    for (let i = 0; i < means.length; i++) bitmap.rgba[i * 4 + k] = means[i]!;
   }
-  return { width, height, rgba };
+  return bitmap;
 }
 
 /** Puts a bitmap on a canvas of width × height CSS px; pixels larger than the screen's stay hard squares. */

@@ -1,8 +1,9 @@
 /** Which tile a slice on screen calls for, and what a tile gives for it. */
 import type { Interest, Tile } from "../interest";
+import { held } from "../lists";
 import type { TileRequest } from "../protocol";
 import { requestFor, type WidgetState } from "../state";
-import type { Plane } from "./canvas";
+import { type Plane, planeOfValues } from "./canvas";
 import type { Slot } from "./draw/slots";
 
 /** Planes up to this many elements are fetched whole: 4 MiB of float32, a fifth of a second on a slow wire. */
@@ -52,21 +53,19 @@ export function exactRequest(place: Place, slot: Slot, row: number, column: numb
   return requestFor(place.widget, place.stage, place.leaf, { ...part(slot), region });
 }
 
-const planes = new WeakMap<Tile, Plane>();
+const planes = new WeakMap<Tile, Plane | null>();
 
 /** A tile of the whole slice as a plane; a list of tokens takes the form of its patch grid. Null where it does not fit. */
-export function planeOf(tile: Tile, slot: Slot): Plane | null {
-  const before = planes.get(tile);
-  if (before) return before;
+export const planeOf = (tile: Tile, slot: Slot): Plane | null => held(planes, tile, () => makePlane(tile, slot));
+
+function makePlane(tile: Tile, slot: Slot): Plane | null {
   const [rows, columns] = slot.full;
   const count = tile.rows * tile.columns;
   const listed = count === rows * columns + slot.skip && (tile.rows === 1 || tile.columns === 1);
   if (tile.error || count === 0) return null;
-  const plane: Plane = listed
-    ? { kind: "values", rows, columns, exact: tile.exact, values: tile.values.subarray(slot.skip) }
-    : { kind: "values", rows: tile.rows, columns: tile.columns, exact: tile.exact, values: tile.values };
-  planes.set(tile, plane);
-  return plane;
+  return listed
+    ? planeOfValues(rows, columns, tile.values.subarray(slot.skip), tile.exact)
+    : planeOfValues(tile.rows, tile.columns, tile.values, tile.exact);
 }
 
 /** The best values there are for a slice: the finest tile that has come, else the overview's. */

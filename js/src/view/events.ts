@@ -1,5 +1,7 @@
 /** What the reader does: listeners that end with a signal. */
 
+import { type Rect, rectAt } from "../viewport";
+
 /** addEventListener whose signal cannot be forgotten. */
 export function on<E extends Event = Event>(
   target: EventTarget,
@@ -34,10 +36,7 @@ export function onChoice(list: Element, name: string, choose: (value: number) =>
 }
 
 /** Where a pointer is on an element, px from its corner, and how large that is on screen. */
-export function pointerOn(
-  element: Element,
-  { clientX, clientY }: Pick<MouseEvent, "clientX" | "clientY">,
-): { readonly x: number; readonly y: number; readonly width: number; readonly height: number } {
+export function pointerOn(element: Element, { clientX, clientY }: Pick<MouseEvent, "clientX" | "clientY">): Rect {
   const { left, top, width, height } = element.getBoundingClientRect();
-  return { x: clientX - left, y: clientY - top, width: width || 1, height: height || 1 };
+  return rectAt(clientX - left, clientY - top, width || 1, height || 1);
 }

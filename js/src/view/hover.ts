@@ -85,23 +85,30 @@ export function exactValue(
   return tile.values[at] ?? null;
 }
 
+interface Found {
+  readonly probe: Probe | null;
+  readonly wanted: readonly TileRequest[];
+}
+
+const NOTHING: Found = { probe: null, wanted: [] };
+
 /** Reads what is aimed at, and says which tiles would tell it exactly. */
-function readAim(aim: Aim, pane: Pane): { probe: Probe | null; wanted: TileRequest[] } {
+function readAim(aim: Aim, pane: Pane): Found {
   const { stage, placed, u, v } = aim;
   const picture = pane.pictures.get(stage);
   const summary = summariesOf(pane.widget, stage)[0];
-  if (!picture || !summary) return { probe: null, wanted: [] };
+  if (!picture || !summary) return NOTHING;
   if (summary.picture.kind === "mask") {
-    const { name = "", value = null } = classAt(summary.picture, aim.v, aim.u) ?? {};
+    const { name = "", value = null } = classAt(summary.picture, v, u) ?? {};
     const [rows, columns] = placed.slot.full;
-    const position = [Math.floor(aim.v * rows), Math.floor(aim.u * columns)];
+    const position = [Math.floor(v * rows), Math.floor(u * columns)];
     const note = value === null ? "no class" : `${name} · ${percent(value)} of all places`;
     return { probe: { stage, leaf: picture.leaf, part: "", position, value: null, exact: true, note }, wanted: [] };
   }
   const photo = summary.picture.kind === "photo" ? summary.picture : null;
   const plane = photo ? null : picture.style.planeFor(placed.slot);
   const element = elementAt(aim, plane);
-  if (!element) return { probe: null, wanted: [] };
+  if (!element) return NOTHING;
   const { row, column, rough } = element;
   const place = { widget: pane.widget, stage, leaf: picture.leaf };
   const slots = photo ? photoSlots(summary, photo) : [placed.slot];
@@ -160,7 +167,7 @@ export function followPointer(pane: Pane, svg: SVGSVGElement, end: AbortSignal):
   watch(end, () => {
     const now = aim();
     pane.repainted();
-    const read = now ? readAim(now, pane) : { probe: null, wanted: [] };
+    const read = now ? readAim(now, pane) : NOTHING;
     claim.want(rested() ? read.wanted : []);
     say(read.probe);
   });

@@ -5,9 +5,9 @@ import { longestLevel } from "../layout/path";
 import type { EdgePath, Point } from "../layout/types";
 import type { EdgeInfo, Summary } from "../protocol";
 import { summariesOf, watch } from "../state";
-import { toScreen } from "../viewport";
+import { rectAt, toScreen } from "../viewport";
 import { bitmapOf, bitmapUrl, planeRange } from "./canvas";
-import { type Child, DECORATION, movedTo, svg, svgPath, svgRect } from "./dom";
+import { type Child, DECORATION, movedTo, setChildren, svg, svgPath, svgRect } from "./dom";
 import { imageAt } from "./draw/images";
 import { inside } from "./draw/plan";
 import { mapSlots } from "./draw/slots";
@@ -27,7 +27,7 @@ const ROOM = WIDTH;
 /** The longest level stretch of a line, on screen: its middle and its length. */
 function levelStretch(points: readonly Point[], pane: Pane): { x: number; y: number; length: number } {
   const { lo, hi, y } = longestLevel(points) ?? { lo: points[0]!.x, hi: points[0]!.x, y: points[0]!.y };
-  const at = toScreen(pane.view.viewport(), { x: lo, y, width: hi - lo, height: 0 });
+  const at = toScreen(pane.view.viewport(), rectAt(lo, y, hi - lo, 0));
   return { x: at.x + at.width / 2, y: at.y, length: at.width };
 }
 
@@ -40,7 +40,7 @@ function tiles(summary: Summary | undefined, pane: Pane): Child[] {
     const { width, height } = inside(rows, columns, TILE, TILE);
     const scale = leafScale(pane.widget, summary, () => planeRange(plane!));
     const href = bitmapUrl(bitmapOf(plane!, { scale, table, width, height, ratio: pane.view.ratio() }));
-    const place = { x: INSET + 1 + i * (TILE + 0.3), y: HEADER + 7 + (TILE - height) / 2, width, height };
+    const place = rectAt(INSET + 1 + i * (TILE + 0.3), HEADER + 7 + (TILE - height) / 2, width, height);
     return imageAt(place, href);
   });
 }
@@ -92,8 +92,7 @@ export function createHoverCard(pane: Pane, end: AbortSignal): SVGGElement {
     const hover = pane.view.hover();
     const edge = hover.kind === "edge" ? pane.index().edges.get(hover.id) : undefined;
     const path = edge && pane.layout()?.edges.find(({ id }) => id === edge.id);
-    if (!edge || !path) layer.replaceChildren();
-    else layer.replaceChildren(drawCard(edge, path, pane));
+    setChildren(layer, edge && path ? [drawCard(edge, path, pane)] : []);
   });
   return layer;
 }

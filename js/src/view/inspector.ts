@@ -75,8 +75,6 @@ export function createInspector(context: ViewContext, end: AbortSignal): HTMLEle
             return edgeView(context, graph!, shown, scope);
           case "stage":
             return stageView(context, graph!, shown, scope);
-          default:
-            return shown satisfies never;
         }
       });
     },

@@ -60,8 +60,6 @@ function messageOf(pane: Pane, condition: Condition): Message | null {
       );
     case "error":
       return errorMessage(pane);
-    default:
-      return condition satisfies never;
   }
 }
 

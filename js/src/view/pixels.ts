@@ -2,6 +2,7 @@
 
 import { colourOf, inkOn } from "../colour";
 import { brief, compactShape, px } from "../format";
+import { held } from "../lists";
 import { watch } from "../state";
 import { overlaps, type Rect, toScreen } from "../viewport";
 import { bitmapOf, bitmapUrl, type Plane, valueAt } from "./canvas";
@@ -140,10 +141,9 @@ function miniature(pane: Pane, all: readonly Shown[], canvas: Rect): Child {
     const plane = style.planeFor(placed.slot);
     if (!plane) return null;
     const size = { width: placed.width * k, height: placed.height * k };
-    const href =
-      smallUrls.get(plane) ??
-      bitmapUrl(bitmapOf(plane, { scale: style.scaleFor(plane), table: style.table, ...size, ratio: 2 }));
-    smallUrls.set(plane, href);
+    const href = held(smallUrls, plane, () =>
+      bitmapUrl(bitmapOf(plane, { scale: style.scaleFor(plane), table: style.table, ...size, ratio: 2 })),
+    );
     return imageAt({ x: x + (placed.x - left) * k, y: y + (placed.y - top) * k, ...size }, href);
   });
   // What can be seen, in the miniature's px.
@@ -153,14 +153,13 @@ function miniature(pane: Pane, all: readonly Shown[], canvas: Rect): Child {
   const across = seen(rect.x, placed.x - left, width);
   const down = seen(rect.y, placed.y - top, height);
   const [x0, y0] = [across(0), down(0)];
-  const window = { x: x + x0, y: y + y0, width: across(canvas.width) - x0, height: down(canvas.height) - y0 };
   return svg(
     "g.miniature",
     svgRect("raised", x - 8, y - 24, panel + 16, height + 32, { rx: 5 }),
     label(x, y - 8, name, "name"),
     label(x + panel, y - 8, shape, "range end"),
     ...tiles,
-    svg("rect.window", window),
+    svgRect("window", x + x0, y + y0, across(canvas.width) - x0, down(canvas.height) - y0),
   );
 }
 
@@ -191,7 +190,7 @@ export function createPixels(pane: Pane, pointing: Pointing, end: AbortSignal): 
   const pixels = svg("g");
   const cursor = svg("g");
   watch(end, () => {
-    if (pane.view.level() !== "near") return pixels.replaceChildren();
+    if (pane.view.level() !== "near") return setChildren(pixels, []);
     pane.repainted();
     const canvas = { x: 0, y: 0, ...pane.view.size() };
     const all = [...pane.visible()].flatMap((id) => {

@@ -5,7 +5,7 @@ import type { EdgeKind, NoteInfo } from "../protocol";
 import { type Probe, summariesOf, watch } from "../state";
 import { goTo } from "./actions";
 import { bitmapUrl } from "./canvas";
-import { div, html, span, svg, svgPath } from "./dom";
+import { div, html, setChildren, span, svg, svgPath } from "./dom";
 import { alarmText, shapeOf } from "./draw/card";
 import { edgeText } from "./edges";
 import { type Pane, stageLabel } from "./pane";
@@ -85,7 +85,7 @@ function kinds(pane: Pane, end: AbortSignal): HTMLElement {
       edges.some((edge) => edge.kind === kind),
     );
     if (edges.some((edge) => edge.evidence === "inferred")) found.push("inferred");
-    element.replaceChildren(...(found.length > 1 ? found.map(kindKey) : []));
+    setChildren(element, found.length > 1 ? found.map(kindKey) : []);
   });
   return element;
 }

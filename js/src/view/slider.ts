@@ -1,6 +1,6 @@
 /** Under the graph: which frame of the input is shown, playing through them, and which sample of the batch. */
 import { computed, lacking, type ReadonlySignal, type ViewContext, watch } from "../state";
-import { div, html, icon, iconButton, setAttributes, span, turnOff } from "./dom";
+import { div, html, icon, iconButton, setAttributes, setChildren, span, turnOff } from "./dom";
 import { on } from "./events";
 import { live, textButton } from "./parts";
 import { createFrames, type Frames } from "./slide/frames";
@@ -12,7 +12,7 @@ function playButton({ playing, still, toggle }: Frames, end: AbortSignal): HTMLB
   const button = html("button.button s-play");
   watch(end, () => {
     const label = playing() ? "Pause" : "Play";
-    button.replaceChildren(icon(playing() ? "pause" : "play"));
+    setChildren(button, [icon(playing() ? "pause" : "play")]);
     setAttributes(button, { label, title: still() || `${label} (space)` });
     button.disabled = still() !== "";
   });

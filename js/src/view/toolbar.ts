@@ -57,8 +57,6 @@ function metaOf({ pane, condition }: ToolbarSource): Meta {
       const time = model.forward_ms === null ? model.device : `${duration(model.forward_ms)} on ${model.device}`;
       return [`${count(model.parameters)} parameters · ${time}`];
     }
-    default:
-      return now satisfies never;
   }
 }
 

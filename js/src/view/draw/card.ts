@@ -2,7 +2,7 @@
 import { brief, needKernel, ofSample, typeText } from "../../format";
 import type { Card, CardSize } from "../../layout/types";
 import type { StageInfo, Summary } from "../../protocol";
-import type { Level } from "../../viewport";
+import { type Level, rectAt } from "../../viewport";
 import { type Child, movedTo, svg, svgPath, svgRect } from "../dom";
 import { hatch, histogram, sentence, warning, zerosText } from "./marks";
 import type { Box, Cell } from "./plan";
@@ -113,7 +113,7 @@ function foot(stage: StageInfo, summaries: readonly Summary[], style: CardStyle)
   const shape = fitText(shapeOf(stage, summaries), room, measure, CODE);
   const rise = FOOT[size] - 15;
   const width = Math.min(SPARK_TO, room - measure(shape, CODE) - 7);
-  const beside = { x: INSET + room - width - 2, y: -rise - 8, width, height: 8 };
+  const beside = rectAt(INSET + room - width - 2, -rise - 8, width, 8);
   const words = [label(INSET, -rise, shape, "shape"), width >= SPARK_FROM && style.spark?.(beside)];
   const { statistics, histogram: bins } = summary ?? {};
   if (size === "compact" || !statistics?.count) return [steady(0, card.height, ...words)];
@@ -139,7 +139,7 @@ function tag(card: Card, kind: "late" | "failed"): SVGGElement {
 /** What stands in the picture box when there is no summary. */
 export function placeholder(stage: StageInfo, box: Box, style: CardStyle): SVGGElement {
   const side = Math.min(box.width, box.height) * 0.8;
-  const square = { x: 0, y: (box.height - side) / 2, width: side, height: side };
+  const square = rectAt(0, (box.height - side) / 2, side, side);
   const inMiddle = (mark: SVGElement): SVGGElement => movedTo(side / 2, box.height / 2, mark);
   if (stage.status === "raised") return inMiddle(svgPath("mark", "M-8 -8l16 16M8 -8l-16 16"));
   const now = style.waiting === "now";

@@ -2,6 +2,7 @@
 
 import { compactShape, greatest } from "../../format";
 import type { ClassInfo, StageInfo, Summary } from "../../protocol";
+import { rectAt } from "../../viewport";
 import { type Child, svg, svgRect } from "../dom";
 import { type CardStyle, steady } from "./card";
 import { hatch } from "./marks";
@@ -13,7 +14,7 @@ import type { PictureStyle } from "./tiles";
 const SIDE = 22;
 const HALF = SIDE / 2;
 const FAR: Font = "600 10px code";
-const SQUARE = { x: -HALF, y: -HALF, width: SIDE, height: SIDE };
+const SQUARE = rectAt(-HALF, -HALF, SIDE, SIDE);
 
 /** The best classes as four bars. */
 function miniBars(entries: readonly ClassInfo[]): SVGGElement {
@@ -44,8 +45,8 @@ export function drawFar(
   const middle = steady(
     width / 2,
     port.y - y,
-    svg("rect.paper", { ...SQUARE }),
-    farTile(summaries[0], style) ?? hatch(SQUARE.x, SQUARE.y, SIDE, SIDE, true),
+    svgRect("paper", -HALF, -HALF, SIDE, SIDE),
+    farTile(summaries[0], style) ?? hatch(-HALF, -HALF, SIDE, SIDE, true),
     svgRect("frame far", -HALF - 0.5, -HALF - 0.5, SIDE + 1, SIDE + 1),
     label(0, -HALF - 6, short(stage.label), "name middle"),
     label(0, HALF + 13, short(compactShape(summaries[0]?.shape ?? stage.leaves[0]?.shape ?? [])), "range middle"),

@@ -53,7 +53,7 @@ export function hatch(x: number, y: number, width: number, height: number, dashe
     const [x2, y2] = s <= width ? [s, 0] : [width, s - width];
     d += px`M${x + x1} ${y + y1}L${x + x2} ${y + y2}`;
   }
-  return svg("g.hatch", svg("path", { d }), svg(dashed ? "rect.dashed" : "rect.frame", { x, y, width, height }));
+  return svg("g.hatch", svg("path", { d }), svgRect(dashed ? "dashed" : "frame", x, y, width, height));
 }
 
 /** Lines of words in the middle of a box. */
@@ -131,12 +131,7 @@ export function oneHot(values: readonly number[], width: number, height: number)
     const words = "small mono middle";
     return [
       label(middle, top - 7, i, `${words} faint`),
-      svg(value === 1 ? "rect.one" : "rect.none", {
-        x: i * step + 0.5,
-        y: top,
-        width: step - 1,
-        height: 2 * step,
-      }),
+      svgRect(value === 1 ? "one" : "none", i * step + 0.5, top, step - 1, 2 * step),
       label(middle, top + 2 * step + 14, value, words),
     ];
   });

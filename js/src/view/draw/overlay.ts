@@ -3,14 +3,15 @@ import { cssColour, type Rgb } from "../../colour";
 import { percent } from "../../format";
 import type { Picture } from "../../protocol";
 import { picturesOf, type WidgetState } from "../../state";
+import { rectAt } from "../../viewport";
 import { bytesOf } from "../../wire";
-import { type Bitmap, bitmapUrl, photoBitmap } from "../canvas";
-import { svg } from "../dom";
+import { type Bitmap, bitmapUrl, blank, photoBitmap } from "../canvas";
+import { svg, svgRect } from "../dom";
 import type { Image } from "./images";
 import * as plan from "./plan";
 import { photoAt, slotOf } from "./slots";
 import { fitText, label, MONO, SMALL } from "./text";
-import { type Drawing, frame, type PictureStyle, placedAt } from "./tiles";
+import { type Drawing, drawing, frame, type PictureStyle, placedAt } from "./tiles";
 
 export type Overlay = Extract<Picture, { kind: "mask" | "boxes" }>;
 type Mask = Extract<Picture, { kind: "mask" }>;
@@ -45,16 +46,16 @@ function maskBitmap(mask: Mask, photo: Photo | null, paper: Rgb): Bitmap {
   const height = Math.max(mask.rows, photo?.rows ?? 0);
   const width = Math.max(mask.columns, photo?.columns ?? 0);
   const colours = new Map(mask.entries.map((entry) => [entry, classColour(entry.index)]));
-  const rgba = new Uint8ClampedArray(width * height * 4).fill(255);
+  const bitmap = blank(width, height);
   for (let i = 0; i < width * height; i++) {
     const [v, u] = [(Math.floor(i / width) + 0.5) / height, ((i % width) + 0.5) / width];
     const entry = classAt(mask, v, u);
     const under = photo ? photoAt(photo, v, u) : paper;
     const colour = !entry || entry.index === mask.background ? under : colours.get(entry)!;
     const cover = photo ? COVER : 1;
-    for (let k = 0; k < 3; k++) rgba[i * 4 + k] = cover * colour[k]! + (1 - cover) * under[k]!;
+    for (let k = 0; k < 3; k++) bitmap.rgba[i * 4 + k] = cover * colour[k]! + (1 - cover) * under[k]!;
   }
-  return { width, height, rgba };
+  return bitmap;
 }
 
 const urls = new WeakMap<Overlay, { readonly photo: Photo | null; readonly theme: string; readonly url: string }>();
@@ -99,7 +100,7 @@ function legend(picture: Overlay, cell: plan.Cell, { measure }: OverlayStyle): S
     const room = cell.width - 20 - measure(number, MONO);
     const short = fitText(name, room, measure, SMALL);
     return [
-      svg("rect.swatch", { x: 0.5, y: y + 2.5, width: 8, height: 8, fill: colour && cssColour(colour) }),
+      svgRect("swatch", 0.5, y + 2.5, 8, 8, { fill: colour && cssColour(colour) }),
       label(13, y + 10, short, "small"),
       label(cell.width, y + 10, number, "small mono end"),
     ];
@@ -129,13 +130,12 @@ export function drawOverlay(picture: Overlay, style: OverlayStyle): Drawing {
   const [rows, columns] = picture.size;
   const cell = plan.single(rows, columns, width, { width, height: above });
   const image = overlayImage(picture, style);
-  const below = { x: 0, y: cell.y + cell.height + 3, width, height: lines * LINE };
-  const element = svg(
-    "g",
+  const below = rectAt(0, cell.y + cell.height + 3, width, lines * LINE);
+  return drawing(
+    picture.kind === "mask" ? [placedAt(slotOf(picture.size), cell)] : [],
     image && style.images.show("over", cell, image),
     frame(cell),
     ...rectangles(picture, cell),
     ...legend(picture, below, style),
   );
-  return { element, placed: picture.kind === "mask" ? [placedAt(slotOf(picture.size), cell)] : [] };
 }

@@ -1,8 +1,9 @@
 /** The picture of an activation on a card, by kind. */
 import { brief, precise } from "../../format";
 import type { Picture, Summary } from "../../protocol";
+import { rectAt } from "../../viewport";
 import { bitmapUrl, type Plane, photoBitmap } from "../canvas";
-import { type Child, svg } from "../dom";
+import { svgRect } from "../dom";
 import type { Image } from "./images";
 import { classBars, hatch, sentence, wordColumns } from "./marks";
 import { drawOverlay, overlayImage } from "./overlay";
@@ -10,7 +11,7 @@ import * as plan from "./plan";
 import { sharpPhoto } from "./sharpen";
 import { mapSlots, mapsOf, photoSlots, slotOf, volumeSlots, wholeSlot } from "./slots";
 import { label } from "./text";
-import { type Drawing, frame, imageOf, type PictureStyle, placedAt, SMOOTH_UP_TO, tile } from "./tiles";
+import { type Drawing, drawing, frame, imageOf, type PictureStyle, placedAt, SMOOTH_UP_TO, tile } from "./tiles";
 import { drawVector, foldedOnce } from "./vector";
 
 type PhotoPicture = Extract<Picture, { kind: "photo" }>;
@@ -21,17 +22,15 @@ function drawMaps(summary: Summary, style: PictureStyle): Drawing {
   const slots = mapSlots(summary, style.order, layout.cells.length + layout.sheets.length);
   const front = layout.cells.flatMap((cell, i) => (slots[i] ? [placedAt(slots[i], cell)] : []));
   const behind = slots.slice(front.length).filter((slot) => style.planeFor(slot) !== null);
-  const children: Child[] = layout.sheets.flatMap((cell, i) => {
+  const children = layout.sheets.flatMap((cell, i) => {
     // The sheet next to the front is the next in rank.
     const slot = behind[(layout.sheets.length - 1 - i) % Math.max(1, behind.length)];
     return slot ? [tile(`sheet ${i}`, slot, cell, style), frame(cell, 0.5)] : [];
   });
-  children.push(svg("rect.paper", { ...rectOf(layout) }));
-  children.push(...front.map((placed, i) => tile(`map ${i}`, placed.slot, placed, style)), frame(layout));
-  return { element: svg("g", ...children), placed: front };
+  const { x, y, width, height } = layout;
+  const tiles = front.map((placed, i) => tile(`map ${i}`, placed.slot, placed, style));
+  return drawing(front, ...children, svgRect("paper", x, y, width, height), ...tiles, frame(layout));
 }
-
-const rectOf = ({ x, y, width, height }: plan.Cell) => ({ x, y, width, height });
 
 function photoImage(summary: Summary, picture: PhotoPicture, cell: plan.Cell, style: PictureStyle): Image {
   const planes = photoSlots(summary, picture).map((slot) => style.planeFor(slot));
@@ -48,7 +47,7 @@ function photoImage(summary: Summary, picture: PhotoPicture, cell: plan.Cell, st
 function drawPhoto(summary: Summary, picture: PhotoPicture, style: PictureStyle): Drawing {
   const cell = plan.single(picture.rows, picture.columns, photoSide(style), style.box);
   const image = style.images.show("photo", cell, photoImage(summary, picture, cell, style));
-  return { element: svg("g", image, frame(cell)), placed: [placedAt(slotOf(picture.size), cell)] };
+  return drawing([placedAt(slotOf(picture.size), cell)], image, frame(cell));
 }
 
 const photoSide = (style: PictureStyle): number =>
@@ -59,12 +58,12 @@ function drawTokens(summary: Summary, picture: Extract<Picture, { kind: "tokens"
   const [tokens, features] = picture.size;
   const { width, height } = style.box;
   if (picture.labels.length && features <= 1)
-    return { element: wordColumns(picture.labels, width, height, style.measure), placed: [] };
+    return drawing([], wordColumns(picture.labels, width, height, style.measure));
   const slot = wholeSlot(picture);
   // One row per token, but no row higher than a line of text.
   const high = Math.min(height - 8, tokens * 14);
-  const cell = { x: 0, y: (height - high) / 2, width, height: high };
-  return { element: svg("g", tile("tokens", slot, cell, style), frame(cell)), placed: [placedAt(slot, cell)] };
+  const cell = rectAt(0, (height - high) / 2, width, high);
+  return drawing([placedAt(slot, cell)], tile("tokens", slot, cell, style), frame(cell));
 }
 
 function drawVolume(picture: Extract<Picture, { kind: "volume" }>, style: PictureStyle): Drawing {
@@ -75,14 +74,14 @@ function drawVolume(picture: Extract<Picture, { kind: "volume" }>, style: Pictur
   );
   const placed = slots.map((slot, i) => placedAt(slot, cells[i]!));
   const children = placed.flatMap((each, i) => [tile(`slice ${i}`, each.slot, each, style), frame(each)]);
-  return { element: svg("g", ...children), placed };
+  return drawing(placed, ...children);
 }
 
 function drawWords(text: string, style: PictureStyle): Drawing {
   const side = Math.min(style.box.width, style.box.height - 8);
-  const box = { x: 0, y: (style.box.height - side) / 2, width: side, height: side };
+  const box = rectAt(0, (style.box.height - side) / 2, side, side);
   const words = sentence(text, box, style.measure);
-  return { element: svg("g", hatch(box.x, box.y, side, side, true), words), placed: [] };
+  return drawing([], hatch(box.x, box.y, side, side, true), words);
 }
 
 /** One tile that stands for the whole activation, or null where none can. */
@@ -122,16 +121,14 @@ export function drawPicture(summary: Summary, style: PictureStyle): Drawing {
       const fits = (text: string): boolean => style.measure(text, "600 20px code") <= width;
       const text = spellings.find(fits) ?? brief(picture.value);
       const number = label(0, height / 2 + 7, text, "scalar", { "data-exact": true });
-      return { element: svg("g", number), placed: [] };
+      return drawing([], number);
     }
     case "classes":
-      return { element: classBars(picture, plan.CLASS_ROWS[style.card], width, height, style.measure), placed: [] };
+      return drawing([], classBars(picture, plan.CLASS_ROWS[style.card], width, height, style.measure));
     case "mask":
     case "boxes":
       return drawOverlay(picture, style);
     case "nothing":
       return drawWords(picture.reason, style);
-    default:
-      return picture satisfies never;
   }
 }

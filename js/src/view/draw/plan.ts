@@ -1,7 +1,7 @@
 /** Where the parts of a picture go inside the picture box of a card. Arithmetic only; CSS px at 100 %. */
 import { times } from "../../lists";
 import type { CardSize } from "../../layout/types";
-import type { Level } from "../../viewport";
+import { type Level, rectAt } from "../../viewport";
 
 export interface Cell {
   readonly x: number;
@@ -96,7 +96,7 @@ export function mosaic(
   }));
   const behind = times(sheets, (i) => {
     const step = (sheets - i) * SHEET_STEP;
-    return { x: step, y: top - step, width, height };
+    return rectAt(step, top - step, width, height);
   });
   return { x: 0, y: top, width, height, cells, sheets: behind };
 }
@@ -131,10 +131,7 @@ export function volumeCells(planes: readonly { rows: number; columns: number }[]
   const [right, lower] = [planes[2]?.columns ?? 0, planes[1]?.rows ?? 0];
   const k = Math.min((box.width - gap) / (left + right), (box.height - gap) / (upper + lower));
   const top = (box.height - (upper + lower) * k - gap) / 2;
-  return planes.map((plane, i) => ({
-    x: i === 2 ? left * k + gap : 0,
-    y: i === 1 ? top + upper * k + gap : top,
-    width: plane.columns * k,
-    height: plane.rows * k,
-  }));
+  return planes.map(({ rows, columns }, i) =>
+    rectAt(i === 2 ? left * k + gap : 0, i === 1 ? top + upper * k + gap : top, columns * k, rows * k),
+  );
 }

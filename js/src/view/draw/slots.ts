@@ -1,8 +1,8 @@
 /** The slices that a picture shows, with the values that are there for them. */
-import { times } from "../../lists";
+import { held, times } from "../../lists";
 import type { Options, Picture, Summary } from "../../protocol";
 import { bytesOf, int32sOf } from "../../wire";
-import { mapPlanes, type Plane, planeOfCodes, valueAt } from "../canvas";
+import { mapPlanes, type Plane, planeOfCodes, planeOfValues, valueAt } from "../canvas";
 
 /** One slice of a leaf, as a picture shows it. */
 export interface Slot {
@@ -34,13 +34,7 @@ export const slotOf = (full: Slot["full"], rest: Partial<Slot> = {}): Slot => ({
 const memo = new WeakMap<Picture, readonly Plane[]>();
 
 /** Planes of a picture from its codes; made once, so that they can be told apart by identity. */
-export function planesOf(picture: Picture): readonly Plane[] {
-  const before = memo.get(picture);
-  if (before) return before;
-  const planes = makePlanes(picture);
-  memo.set(picture, planes);
-  return planes;
-}
+export const planesOf = (picture: Picture): readonly Plane[] => held(memo, picture, () => makePlanes(picture));
 
 function makePlanes(picture: Picture): readonly Plane[] {
   switch (picture.kind) {
@@ -147,5 +141,5 @@ export function photoAt(picture: Extract<Picture, { kind: "photo" }>, v: number,
 export function folded(plane: Plane, rows: number, columns: number): Plane {
   const values = new Float64Array(rows * columns);
   for (let i = 0; i < plane.rows * plane.columns; i++) values[i] = valueAt(plane, 0, i);
-  return { kind: "values", rows, columns, exact: plane.exact, values };
+  return planeOfValues(rows, columns, values, plane.exact);
 }

@@ -4,7 +4,7 @@ import type { CardSize } from "../../layout/types";
 import type { Options, Picture } from "../../protocol";
 import type { Level } from "../../viewport";
 import { bitmapOf, bitmapUrl, type Plane } from "../canvas";
-import { svg } from "../dom";
+import { type Child, svg, svgRect } from "../dom";
 import type { Image, ImagePool } from "./images";
 import { hatch } from "./marks";
 import type { Box, Cell } from "./plan";
@@ -41,6 +41,11 @@ export interface Drawing {
   readonly placed: readonly Placed[];
 }
 
+export const drawing = (placed: readonly Placed[], ...children: readonly Child[]): Drawing => ({
+  element: svg("g", ...children),
+  placed,
+});
+
 const urls = new WeakMap<Plane, { key: string; url: string }>();
 /** Screen pixels per value up to which pictures are smoothed. */
 export const SMOOTH_UP_TO = 1.5;
@@ -65,12 +70,7 @@ function planeUrl(plane: Plane, cell: Cell, style: PictureStyle): string {
 }
 
 export const frame = ({ x, y, width, height }: Cell, inset = -0.5): SVGRectElement =>
-  svg("rect.frame", {
-    x: x + inset,
-    y: y + inset,
-    width: Math.max(0, width - 2 * inset),
-    height: Math.max(0, height - 2 * inset),
-  });
+  svgRect("frame", x + inset, y + inset, Math.max(0, width - 2 * inset), Math.max(0, height - 2 * inset));
 
 export function tile(name: string, slot: Slot, cell: Cell, style: PictureStyle): SVGElement {
   const plane = style.planeFor(slot);

@@ -1,20 +1,21 @@
 /** Vectors: bars, cells for a one-hot one, or a folded barcode. */
 import { times } from "../../lists";
 import type { Picture } from "../../protocol";
+import { rectAt } from "../../viewport";
 import { type Plane, valueAt } from "../canvas";
-import { movedTo, svg } from "../dom";
+import { movedTo } from "../dom";
 import { oneHot, vectorBars } from "./marks";
 import * as plan from "./plan";
 import { folded, type Slot, wholeSlot } from "./slots";
-import { type Drawing, frame, imageOf, type PictureStyle, placedAt } from "./tiles";
+import { type Drawing, drawing, frame, imageOf, type PictureStyle, placedAt } from "./tiles";
 
 const ONE_HOT_UP_TO = 10;
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
 function cells(slot: Slot, values: readonly number[], { box }: PictureStyle): Drawing {
   const step = box.width / values.length;
-  const place = { x: 0, y: box.height / 2 - step, width: box.width, height: 2 * step };
-  return { element: oneHot(values, box.width, box.height), placed: [placedAt(slot, place)] };
+  const place = rectAt(0, box.height / 2 - step, box.width, 2 * step);
+  return drawing([placedAt(slot, place)], oneHot(values, box.width, box.height));
 }
 
 /** All values of a plane of one row. */
@@ -38,14 +39,14 @@ export function drawVector(picture: Extract<Picture, { kind: "vector" }>, style:
     const width = Math.min(14 * length, style.box.width);
     const bars = vectorBars(values, style.box.width, height);
     const moved = movedTo(0, y, { "data-exact": plane.exact }, bars);
-    return { element: svg("g", moved), placed: [placedAt(slot, { x: 0, y, width, height })] };
+    return drawing([placedAt(slot, rectAt(0, y, width, height))], moved);
   }
   const near = style.level === "near";
   const room = near ? style.box : plan.BARCODE_SIZE[style.card];
   const [rows, columns] = plan.fold(length, room);
   const cell = plan.single(rows, columns, Math.max(room.width, room.height), near ? style.box : limit(room, style.box));
   const image = style.images.show("vector", cell, imageOf(foldedOnce(plane, rows, columns), cell, style));
-  return { element: svg("g", image, frame(cell)), placed: [{ ...cell, slot, folded: columns }] };
+  return drawing([{ ...cell, slot, folded: columns }], image, frame(cell));
 }
 
 /** As wide as `room`, as high as the box, so that single() keeps the wanted width but centres in the whole box. */

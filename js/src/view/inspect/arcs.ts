@@ -2,7 +2,7 @@
 import { times } from "../../lists";
 import { px } from "../../format";
 import { type ReadonlySignal, type Signal, watch } from "../../state";
-import { DECORATION, div, figure, html, setAttributes, svgPath } from "../dom";
+import { DECORATION, div, figure, html, setAttributes, setChildren, svgPath } from "../dom";
 import { onChoice } from "../events";
 import { muted } from "../parts";
 import type { Reading } from "./reading";
@@ -68,7 +68,7 @@ export function arcs(source: ArcsSource, end: AbortSignal): HTMLElement | null {
     );
     const name = labels()[row];
     const from = html("b", name === undefined ? `from query ${row}` : `from “${name}” at ${row}`);
-    heading.replaceChildren(from, muted("line width = weight"));
+    setChildren(heading, [from, muted("line width = weight")]);
     for (const [key, button] of buttons.entries()) {
       const text = labels()[key] ?? String(key);
       const weight = weightText(weights[key]);

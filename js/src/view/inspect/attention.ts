@@ -4,7 +4,6 @@ import { computed, signal } from "../../state";
 import type { Child } from "../dom";
 import { arcs, MOST_KEYS } from "./arcs";
 import { closeUp } from "./closeup";
-import { codedOverview } from "./detail";
 import type { Fact } from "./facts";
 import { columnLabels, LABEL_HEIGHT, rowLabels } from "./labels";
 import { channelOf, type MapsSource, ORIGIN, partText } from "./maps";
@@ -49,7 +48,6 @@ export function attentionScope({ leaf, lens, picked }: MapsSource, end: AbortSig
       spot,
       part: () => partText(lens.item, picked()),
       ask: () => ({ channel: channelOf(lens, picked()) }),
-      coded: () => codedOverview(leaf.summary(), picked()),
       facts: (reading) => weightFacts(reading, spot(), labels()),
       cut: () => ({ item: picked(), ...spot() }),
       find: lastQuery,

@@ -26,8 +26,8 @@ export interface Look {
   ask(): Part;
   /** Rows and columns of that, and how the slice is made from it, where it is not the slice itself. */
   readonly derived?: { readonly size: readonly [number, number]; derive(asked: Slice): Slice };
-  /** What the overview knows of the slice. */
-  coded(): Slice | null;
+  /** What the overview knows of the slice, where that is not what it knows of the part that is asked for. */
+  readonly coded?: () => Slice | null;
   facts(reading: Reading): readonly Fact[];
   /** The index that gives the value in Python. */
   cut(): Omit<Cut, "sample">;

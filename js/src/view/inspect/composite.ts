@@ -1,6 +1,6 @@
 /** The three directions in which the channels of maps vary most, as red, green and blue. */
 import { watch } from "../../state";
-import { type Bitmap, putBitmap } from "../canvas";
+import { type Bitmap, blank, putBitmap } from "../canvas";
 import { html } from "../dom";
 import { heading } from "../parts";
 import { known, type Leaf, request, within } from "./detail";
@@ -16,14 +16,14 @@ type Range = Pick<Moments, "mean" | "std">;
 /** Each component around its mean, as far as two standard deviations: a few outliers shall not leave the rest dark. */
 function bitmapOf(slices: readonly Slice[], ranges: readonly Range[]): Bitmap {
   const { rows, columns } = slices[0]!;
-  const rgba = new Uint8ClampedArray(rows * columns * 4).fill(255);
+  const bitmap = blank(columns, rows);
   slices.forEach(({ values }, k) => {
     const { mean, std } = ranges[k]!;
     values.forEach((value, i) => {
-      rgba[i * 4 + k] = ((value - mean) / (std || 1) / 4 + 0.5) * 255;
+      bitmap.rgba[i * 4 + k] = ((value - mean) / (std || 1) / 4 + 0.5) * 255;
     });
   });
-  return { width: columns, height: rows, rgba };
+  return bitmap;
 }
 
 /** Hidden until the kernel has sent them. */

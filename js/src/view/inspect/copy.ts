@@ -1,7 +1,7 @@
 /** A line of Python with a button that copies it. */
 import { delayed } from "../../ends";
 import { type ReadonlySignal, watch } from "../../state";
-import { div, html, span } from "../dom";
+import { div, html, setChildren, span } from "../dom";
 import { live, textButton } from "../parts";
 
 const DONE_MS = 1600;
@@ -27,13 +27,13 @@ export function copyLine(text: ReadonlySignal<string>, end: AbortSignal): HTMLEl
   const later = delayed(end);
   const copy = async (): Promise<void> => {
     said.textContent = (await copyText(text.peek(), line)) ? "copied" : "selected: press Ctrl+C or ⌘C";
-    later(DONE_MS, () => said.replaceChildren());
+    later(DONE_MS, () => setChildren(said, []));
   };
   const button = textButton("Copy the Python expression", () => void copy(), end, "copy");
   // What was said belongs to the expression of that moment.
   watch(end, () => {
     text();
-    said.replaceChildren();
+    setChildren(said, []);
   });
   return div("i-copy", line, said, button);
 }

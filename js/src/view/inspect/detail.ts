@@ -60,7 +60,7 @@ export function codedOverview(
       return codedSlice(planes[picture.channels.indexOf(item ?? 0)], picture.size);
     case "volume": {
       const at = picture.planes.findIndex(({ axis, index }) => axis === cut?.[0] && index === cut[1]);
-      return picture.channel === item && cut ? codedSlice(planes[at], cutSize(picture.size, cut[0])) : null;
+      return picture.channel === (item ?? 0) && cut ? codedSlice(planes[at], cutSize(picture.size, cut[0])) : null;
     }
     case "tokens":
       // One number for each token lies as a row.

@@ -2,10 +2,10 @@
 import { atEnd } from "../../ends";
 import type { TileRequest } from "../../protocol";
 import { type ReadonlySignal, type Signal, signal, watch } from "../../state";
-import { DECORATION, div, html, setAttributes, span } from "../dom";
+import { DECORATION, div, html, setAttributes, setChildren, span } from "../dom";
 import { onChoice, onKeys } from "../events";
 import { type Leaf, scaleOf } from "./detail";
-import { boxOf, paintSlice } from "./plate";
+import { boxOf, paintSlice, STEPS } from "./plate";
 import type { Slice } from "./slice";
 
 /** The items of a leaf, in the order of its lens. */
@@ -64,7 +64,7 @@ function fill(row: Row, source: GridSource, prefix: string, box: HTMLElement): (
     life.abort();
     const active = box.getAttribute("aria-activedescendant");
     if (row.items.some((item) => active === `${prefix}-${item}`)) box.removeAttribute("aria-activedescendant");
-    row.element.replaceChildren();
+    setChildren(row.element, []);
   };
 }
 
@@ -109,15 +109,13 @@ function claim({ leaf: { context }, request }: GridSource, rows: readonly Row[],
   watch(end, () => held.want(rows.filter((row) => row.near()).flatMap((row) => row.items.map(request))));
 }
 
-const STEPS: Readonly<Record<string, number>> = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -ACROSS, ArrowDown: ACROSS };
-
 /** Place in the grid that a key leads to; null for a key that is not ours. */
 export function nextPlace(at: number, key: string, count: number): number | null {
   if (key === "Home") return 0;
   if (key === "End") return count - 1;
   const step = STEPS[key];
-  if (step === undefined) return null;
-  const next = at + step;
+  if (!step) return null;
+  const next = at + step[0] * ACROSS + step[1];
   return next < 0 || next >= count ? at : next;
 }
 

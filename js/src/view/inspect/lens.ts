@@ -173,7 +173,5 @@ export function lensOf(summary: Summary, rule: Rule): Lens {
     case "scalar":
     case "nothing":
       return flat(-1);
-    default:
-      return picture satisfies never;
   }
 }

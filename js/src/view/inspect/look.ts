@@ -207,7 +207,5 @@ function lookAtValues(leaf: Leaf, end: AbortSignal): Child[] {
       return lookAtVector(leaf, lens, end);
     case "none":
       return lookAtRest(leaf, end);
-    default:
-      return lens satisfies never;
   }
 }

@@ -96,7 +96,6 @@ export function mapsScope(source: MapsSource, end: AbortSignal): readonly Child[
       spot,
       part: () => partText(lens.item, picked()),
       ask: () => ({ channel: channelOf(lens, picked()) }),
-      coded: () => codedOverview(leaf.summary(), picked()),
       facts: (reading) => mapFacts(source, reading, spot()),
       cut: () => ({ item: picked(), ...spot() }),
       under: atInput(leaf.context, leaf.stage.id, place, end),

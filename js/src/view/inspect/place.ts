@@ -4,7 +4,7 @@ import { ancestors, indexGraph } from "../../graph";
 import type { Picture } from "../../protocol";
 import { computed, picturesOf, type ReadonlySignal, type ViewContext, watch } from "../../state";
 import { photoBitmap, putBitmap } from "../canvas";
-import { DECORATION, div, html, svg, svgPath } from "../dom";
+import { DECORATION, div, html, setChildren, svg, svgPath } from "../dom";
 import { muted } from "../parts";
 import { boxOf } from "./plate";
 
@@ -62,7 +62,7 @@ export function atInput(
     if (!shown) return;
     const box = boxOf([shown.rows, shown.columns], MOST);
     marks.setAttribute("viewBox", `0 0 ${box[0]} ${box[1]}`);
-    marks.replaceChildren(...frame(place(), box));
+    setChildren(marks, frame(place(), box));
   });
   return all;
 }

@@ -2,7 +2,7 @@
 import { colourTable, type Scale } from "../../colour";
 import { type ReadonlySignal, type Signal, type ViewContext, type ViewState, watch } from "../../state";
 import { paintPlane } from "../canvas";
-import { DECORATION, div, figure, html, setAttributes, svgPath } from "../dom";
+import { DECORATION, div, figure, html, setAttributes, setChildren, svgPath } from "../dom";
 import { on, onKeys, pointerOn } from "../events";
 import { clampSpot, type Slice, type Spot } from "./slice";
 
@@ -56,7 +56,7 @@ export function plate(source: PlateSource, end: AbortSignal): HTMLElement {
     paintSlice(whole, canvas, slice(), source.scale, context.view, box);
   });
   watch(end, () => setAttributes(whole, { label: source.label() }));
-  watch(end, () => cross.replaceChildren(...crosshair(source)));
+  watch(end, () => setChildren(cross, crosshair(source)));
   listen(whole, source, end);
   return whole;
 }
@@ -86,7 +86,7 @@ function crosshair({ size, box, spot, rowOnly }: PlateSource): SVGElement[] {
 }
 
 /** Arrow keys move by one, with Shift by a tenth of the slice. */
-const STEPS: Readonly<Record<string, readonly [number, number]>> = {
+export const STEPS: Readonly<Record<string, readonly [number, number]>> = {
   ArrowUp: [-1, 0],
   ArrowDown: [1, 0],
   ArrowLeft: [0, -1],

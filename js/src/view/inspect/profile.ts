@@ -3,7 +3,7 @@ import { times } from "../../lists";
 import { px } from "../../format";
 import type { Values } from "../../colour";
 import { type ReadonlySignal, watch } from "../../state";
-import { figure, svgPath } from "../dom";
+import { figure, setChildren, svgPath } from "../dom";
 
 export interface ProfileSource {
   /** "row" runs left to right, "column" top to bottom. */
@@ -83,7 +83,7 @@ export function profile(source: ProfileSource, end: AbortSignal): SVGSVGElement 
     const values = source.values();
     const middle = depth / 2;
     const axis = along === "row" ? `M0 ${middle}H${length}` : `M${middle} 0V${length}`;
-    if (!values) return drawn.replaceChildren(svgPath("i-profile-axis", axis));
+    if (!values) return setChildren(drawn, [svgPath("i-profile-axis", axis)]);
     const centre = ((source.at() + 0.5) * length) / Math.max(1, count);
     const bars = barsOf(values, source.limit(), length);
     const { warm, cool, warmHere, coolHere } = paths(bars, source, (bar) => bar.from <= centre && centre < bar.to);

@@ -3,7 +3,7 @@ import type { Values } from "../../colour";
 import type { TileRequest } from "../../protocol";
 import { computed, pairOf, type Probe, type ReadonlySignal, type Signal, watch } from "../../state";
 import type { Look } from "./closeup";
-import { closely, failure, known, type Leaf, request } from "./detail";
+import { closely, codedOverview, failure, known, type Leaf, request } from "./detail";
 import { best, columnThrough, momentsOf, peakOf, rowThrough, type Slice, type Spot, valueAt } from "./slice";
 
 export interface Reading {
@@ -82,7 +82,10 @@ export function read(look: Look, end: AbortSignal): Reading {
     const asked = known(leaf, request, size);
     return asked && derived ? derived.derive(asked) : asked;
   };
-  const coded = computed(() => look.coded());
+  const coded = computed(() => {
+    const { channel = null, slice = null } = look.ask();
+    return look.coded ? look.coded() : codedOverview(leaf.summary(), channel, slice);
+  });
   const slice = computed(() => best(sliceOf(whole()), coded()));
   settle(spot, slice, end, find);
   const ofSlice = <T>(take: (slice: Slice) => T): T | null => {

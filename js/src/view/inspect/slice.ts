@@ -4,7 +4,8 @@
  */
 import { decodeCodes, type Values } from "../../colour";
 import type { Tile } from "../../interest";
-import type { Plane } from "../canvas";
+import { held } from "../../lists";
+import { type Plane, planeOfValues } from "../canvas";
 
 /** Fits a `Plane` of canvas.ts, so that it can be painted as it is. */
 export interface Slice {
@@ -37,13 +38,13 @@ export interface Moments {
 export function codedSlice(plane: Plane | undefined, size: readonly [number, number]): Slice | null {
   if (plane?.kind !== "codes") return null;
   const { rows, columns, codes, low, high } = plane;
-  return { kind: "values", rows, columns, values: decodeCodes(codes, low, high), size, exact: false };
+  return { ...planeOfValues(rows, columns, decodeCodes(codes, low, high), false), size };
 }
 
 /** A whole tile. Its own size is the slice's where it is exact. */
 export function tileSlice(tile: Tile, size: readonly [number, number]): Slice {
   const { rows, columns, values, exact } = tile;
-  return { kind: "values", rows, columns, values, exact, size: exact ? [rows, columns] : size };
+  return { ...planeOfValues(rows, columns, values, exact), size: exact ? [rows, columns] : size };
 }
 
 /** The one that tells more: an exact slice, else the one with more values. */
@@ -52,12 +53,12 @@ export function best(tile: Slice | null, coded: Slice | null): Slice | null {
   return tile.exact || tile.rows * tile.columns >= coded.rows * coded.columns ? tile : coded;
 }
 
-const held = (at: number, size: number, count: number): number =>
+const place = (at: number, size: number, count: number): number =>
   Math.max(0, Math.min(count - 1, Math.floor((at * count) / Math.max(1, size))));
 
 /** Index into `values` of the value that stands for a spot. */
 export const indexAt = (slice: Slice, { row, column }: Spot): number =>
-  held(row, slice.size[0], slice.rows) * slice.columns + held(column, slice.size[1], slice.columns);
+  place(row, slice.size[0], slice.rows) * slice.columns + place(column, slice.size[1], slice.columns);
 
 export const valueAt = (slice: Slice, spot: Spot): number => slice.values[indexAt(slice, spot)] ?? Number.NaN;
 
@@ -82,24 +83,20 @@ export function peakOf(slice: Slice): Spot {
 
 /** The held values of the row that a spot lies in. */
 export function rowThrough(slice: Slice, spot: Spot): Values {
-  const start = held(spot.row, slice.size[0], slice.rows) * slice.columns;
+  const start = place(spot.row, slice.size[0], slice.rows) * slice.columns;
   return slice.values.subarray(start, start + slice.columns);
 }
 
 /** The held values of the column that a spot lies in. */
 export function columnThrough(slice: Slice, spot: Spot): Values {
-  const column = held(spot.column, slice.size[1], slice.columns);
+  const column = place(spot.column, slice.size[1], slice.columns);
   return Float64Array.from({ length: slice.rows }, (_, row) => slice.values[row * slice.columns + column]!);
 }
 
 /** Of values that have been looked at: they never change, and the crosshair asks at each move. */
 const moments = new WeakMap<Values, Moments>();
 
-export function momentsOf(values: Values): Moments {
-  const before = moments.get(values) ?? momentsAnew(values);
-  moments.set(values, before);
-  return before;
-}
+export const momentsOf = (values: Values): Moments => held(moments, values, () => momentsAnew(values));
 
 /** Two passes: a large mean would swallow the variance in one. */
 function momentsAnew(values: Values): Moments {
@@ -132,5 +129,5 @@ export function overGrid(tokens: Slice, feature: number, grid: readonly [number,
   const values = Float64Array.from({ length: rows * columns }, (_, i) =>
     valueAt(tokens, { row: special + i, column: feature }),
   );
-  return { kind: "values", rows, columns, values, size: grid, exact: tokens.exact };
+  return { ...planeOfValues(rows, columns, values, tokens.exact), size: grid };
 }

@@ -11,6 +11,7 @@ import {
   untracked,
   type ViewContext,
 } from "../../state";
+import { rectAt } from "../../viewport";
 import { type Child, div, html, span, svg } from "../dom";
 import { on } from "../events";
 import { sparkFrame, sparkline } from "../draw/spark";
@@ -106,7 +107,7 @@ function closer(context: ViewContext, { stage, leaf, summary }: Shown, end: Abor
 function course({ widget }: ViewContext, { id }: StageInfo, end: AbortSignal): HTMLElement {
   const [width, height] = [300, 46];
   const draw = (): Child[] => {
-    const spark = sparkline(widget, id, { x: 4, y: 6, width: width - 8, height: height - 12 });
+    const spark = sparkline(widget, id, rectAt(4, 6, width - 8, height - 12));
     if (!spark) return [];
     return [muted("mean in the frames seen"), svg("svg", { width, height }, spark)];
   };

@@ -3,7 +3,7 @@ import { computed, type Signal, signal, watch } from "../../state";
 import { type Child, div, html, setAttributes } from "../dom";
 import { onChoice } from "../events";
 import { closeUp } from "./closeup";
-import { closely, codedFeature, codedOverview, known, WHOLE_LIMIT } from "./detail";
+import { closely, codedFeature, known, WHOLE_LIMIT } from "./detail";
 import { grid } from "./grid";
 import { LABEL_WIDTH, rowLabels } from "./labels";
 import type { TokensLens } from "./lens";
@@ -95,7 +95,6 @@ export function matrixScope({ leaf, lens }: TokensSource, spot: Signal<Spot>, en
       spot,
       part: () => `${rowName} ${spot().row}, ${item} ${spot().column}`,
       ask: () => ({}),
-      coded: () => codedOverview(leaf.summary(), null),
       facts: () => {
         const { row, column } = spot();
         return [

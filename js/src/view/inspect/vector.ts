@@ -6,7 +6,7 @@ import { type Child, DECORATION, div, html, setAttributes, span } from "../dom";
 import { on, onChoice, onKeys, pointerOn } from "../events";
 import { remade } from "../parts";
 import { factsOf, framed, type Look } from "./closeup";
-import { codedOverview, type Leaf, scaleOf } from "./detail";
+import { type Leaf, scaleOf } from "./detail";
 import type { Fact } from "./facts";
 import type { VectorLens } from "./lens";
 import { moved } from "./plate";
@@ -159,7 +159,7 @@ function probe({ leaf, spot, hovered, reading }: Shown, body: HTMLElement, end: 
 }
 
 export function vectorScope(source: VectorSource, end: AbortSignal): readonly Child[] {
-  const { leaf, lens, spot } = source;
+  const { lens, spot } = source;
   const size = [1, lens.length] as const;
   const look: Look = {
     ...source,
@@ -167,7 +167,6 @@ export function vectorScope(source: VectorSource, end: AbortSignal): readonly Ch
     derived: { size, derive: asRow },
     part: () => `index ${spot().column}`,
     ask: () => ({}),
-    coded: () => codedOverview(leaf.summary(), null),
     facts: (reading) => vectorFacts(source, reading, spot()),
     cut: () => ({ item: null, column: spot().column }),
   };

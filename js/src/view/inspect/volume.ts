@@ -4,7 +4,7 @@ import { div, html, span } from "../dom";
 import { on } from "../events";
 import { chooser, live, muted, remade } from "../parts";
 import { closeUp } from "./closeup";
-import { codedOverview, cutSize, type Leaf } from "./detail";
+import { cutSize, type Leaf } from "./detail";
 import type { VolumeLens } from "./lens";
 import { channelOf, itemsGrid, ORIGIN, type Picking, partText, zFact } from "./maps";
 
@@ -76,7 +76,6 @@ function cutScope({ leaf, lens, cut, picked }: VolumeSource, axis: number, end: 
       names,
       part: () => `${partText(lens.item, picked())}, ${along} ${cut()[1]}`,
       ask: () => ({ channel: channelOf(lens, picked()), slice: cut() }),
-      coded: () => codedOverview(leaf.summary(), picked(), cut()),
       facts: (reading) => [
         [along, cut()[1]],
         [names[0], spot().row],

@@ -4,7 +4,7 @@ import { atEnd } from "../../ends";
 import { px } from "../../format";
 import { computed, type ReadonlySignal, signal, watch } from "../../state";
 import { type Bitmap, putBitmap } from "../canvas";
-import { DECORATION, div, html, setAttributes, span, turnOff } from "../dom";
+import { DECORATION, div, html, setAttributes, setChildren, span, turnOff } from "../dom";
 import { on, onChoice } from "../events";
 import type { Frames } from "./frames";
 import { type Memory, runsOf, THUMBNAIL } from "./memory";
@@ -42,7 +42,10 @@ function strip(frames: Frames, memory: Memory, cells: ReadonlySignal<number>, en
   const canvases = signal<readonly HTMLCanvasElement[]>([]);
   watch(end, () => {
     canvases.set(times(cells(), () => html("canvas.s-thumbnail")));
-    box.replaceChildren(...canvases().map((canvas) => span("s-cell", canvas)));
+    setChildren(
+      box,
+      canvases().map((canvas) => span("s-cell", canvas)),
+    );
   });
   watch(end, () => {
     const [cells, count] = [canvases().length, frames.count()];
