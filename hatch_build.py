@@ -107,9 +107,9 @@ def stamps(root: Path) -> ModuleType:
     """The package's module `stamp`, loaded by path: the package's own requirements are not there yet."""
     name = "_nf_widget_stamp"
     if name not in sys.modules:
-        spec = importlib.util.spec_from_file_location(name, root / "src" / "nf_widget" / "stamp.py")
+        spec = importlib.util.spec_from_file_location(name, root / "src" / "nf_widget" / "widget" / "stamp.py")
         if spec is None or spec.loader is None:
-            raise RuntimeError(f"There is no src/nf_widget/stamp.py in {root}")
+            raise RuntimeError(f"There is no src/nf_widget/widget/stamp.py in {root}")
         # Dataclasses look their module up by name.
         sys.modules[name] = module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)

@@ -25,8 +25,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from transformers import GPT2Config, GPT2LMHeadModel, ResNetConfig, ResNetModel, ViTConfig, ViTForImageClassification
 
 from nf_widget import trace
-from nf_widget.flow import Flow
 from nf_widget.records import Request
+from nf_widget.session.flow import Flow
 
 
 def resnet() -> tuple[nn.Module, Any]:

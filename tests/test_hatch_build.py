@@ -39,9 +39,9 @@ def tree(tmp_path: Path) -> Path:
     for name in ("build.mjs", "package.json", "package-lock.json", "tsconfig.json"):
         (tree / "js" / name).write_text("{}")
     (tree / "js" / "src" / "protocol.ts").write_text("export const VERSION = 1;\n")
-    package = tree / "src" / "nf_widget"
-    package.mkdir(parents=True)
-    (package / "stamp.py").write_bytes((ROOT / "src" / "nf_widget" / "stamp.py").read_bytes())
+    stamp = Path("src", "nf_widget", "widget", "stamp.py")
+    (tree / stamp).parent.mkdir(parents=True)
+    (tree / stamp).write_bytes((ROOT / stamp).read_bytes())
     return tree
 
 

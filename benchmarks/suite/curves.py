@@ -21,12 +21,12 @@ from torch import Tensor, nn
 
 from nf_widget import trace
 from nf_widget.capture.reducers import reduce
-from nf_widget.cuts import first_cut
-from nf_widget.flow import Flow
 from nf_widget.inputs import normalise
-from nf_widget.options import Options
-from nf_widget.recording import record_model
 from nf_widget.records import Axes
+from nf_widget.session.cuts import first_cut
+from nf_widget.session.flow import Flow
+from nf_widget.session.options import Options
+from nf_widget.session.recording import record_model
 
 from .nets import chain
 

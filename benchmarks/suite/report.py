@@ -117,7 +117,9 @@ def _median(rows: list[dict[str, Any]], figure: str) -> str:
 
 
 def _ratio(row: dict[str, Any], figure: str) -> str:
-    return f"{row['times'][figure]['ratio']:.2f}" if figure in row["times"] else "fails"
+    if figure not in row["times"]:
+        return "fails" if row["errors"] else "not run"
+    return f"{row['times'][figure]['ratio']:.2f}"
 
 
 def _forward(rows: dict[str, dict[str, Any]]) -> float | None:

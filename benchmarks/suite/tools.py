@@ -29,11 +29,11 @@ class Tool:
 
 def _ours(case: Case) -> dict[str, Job]:
     from nf_widget import trace
-    from nf_widget.cuts import first_cut
     from nf_widget.inputs import normalise
-    from nf_widget.options import Options
-    from nf_widget.recording import record_model
     from nf_widget.running import borrowed, record_conditions
+    from nf_widget.session.cuts import first_cut
+    from nf_widget.session.options import Options
+    from nf_widget.session.recording import record_model
 
     inputs = normalise(case.model, case.args, None)
     options = Options.of({})

@@ -27,9 +27,8 @@ from .errors import (
     TopologyWarning,
     ValuesWarning,
 )
-from .flow import Flow
 from .records import Edge, ModuleCall, Stage, StageGraph, Summary, TensorSpec, Trace
-from .session import trace
+from .session import Flow, trace
 
 if TYPE_CHECKING:
     from .widget import FlowWidget

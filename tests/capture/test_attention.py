@@ -331,7 +331,7 @@ def test_attention_can_be_switched_off():
 def test_nothing_is_computed_for_stages_that_are_not_shown(monkeypatch):
     seen = []
     monkeypatch.setattr(
-        "nf_widget.passes.summarise", lambda weights, **rest: seen.append(rest) or summarise(weights, **rest)
+        "nf_widget.session.passes.summarise", lambda weights, **rest: seen.append(rest) or summarise(weights, **rest)
     )
     trace(Blocks(), randn(2, 5, 16), layers=["block.second"])
     assert [rest["leaf"] for rest in seen] == ["attention", "attention#1"]

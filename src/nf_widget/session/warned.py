@@ -1,0 +1,19 @@
+"""Notes of a selection or trace that the user should also hear as warnings."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+
+from ..errors import NfWidgetWarning, NotRunWarning
+from ..records import Note
+
+_CATEGORIES: dict[str, type[NfWidgetWarning]] = {"not-run": NotRunWarning}
+
+
+def warn_about(notes: Iterable[Note]) -> None:
+    """One warning for each note whose kind has a category."""
+    for note in notes:
+        category = _CATEGORIES.get(note.kind)
+        if category is not None:
+            warnings.warn(note.text, category, stacklevel=4)
