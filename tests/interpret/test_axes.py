@@ -283,6 +283,11 @@ def test_frames_of_three_colours_are_a_video_where_they_are_given():
     assert letters(infer(spec(1, 8, 3, 32, 32), type_name="Block", batch=1)) == "bcdhw"
 
 
+def test_hidden_states_of_a_recurrent_net_are_no_image():
+    """Time comes first by default, and is taken for the batch."""
+    assert letters(infer(spec(1, 2, 4), type_name="LSTM", batch=5)) == ".nf"
+
+
 def test_a_lone_vector_is_one_sample():
     assert letters(infer(spec(8), type_name="x", batch=0)) == "f"
     assert letters(infer(spec(5, 8), type_name="Embedding", batch=0)) == "nf"

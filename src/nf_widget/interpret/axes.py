@@ -17,7 +17,9 @@ from .patches import token_block, token_grid
 # Conv2d, BatchNorm3d, LayerNorm2d, Conv2dNormActivation.
 _RANK = re.compile(r"([123])d(?![a-z0-9])")
 _CHANNEL_LAST = re.compile(r"swin(?!.*unet)|patchmerging|channels?_?last|nhwc|permute|mlp", re.IGNORECASE)
-_LAST_AXIS = frozenset({"Linear", "LayerNorm", "RMSNorm", "Embedding", "Bilinear", "MultiheadAttention"})
+_LAST_AXIS = frozenset(
+    {"Linear", "LayerNorm", "RMSNorm", "Embedding", "Bilinear", "MultiheadAttention", "LSTM", "GRU", "RNN"}
+)
 # Gives whatever rank it gets.
 _ANY_RANK = re.compile("Norm1d|Dropout1d")
 _VISION = re.compile("ViT|Vision|Swin|Patch|DeiT|BEiT|DINO|Dino")
