@@ -19,6 +19,19 @@ const FUNCTIONS = {
   JSON: ["stringify"],
 };
 
+/**
+ * Properties of our own records, under names that are as short as variables' names. No message, host, element or attribute
+ * has one of them, and none is looked up by a text: `shortened`, below, refuses one that is a text and no class's name.
+ */
+const PROPERTIES = `
+  cards context density dismissed engaged entryPort exitPort extent firstRow fitted focusStage folded
+  followers hover hovered incoming inspector interest isolated lacking lens level outermost outgoing pane peek
+  perRow photoOf picked pieces placed planeFor reading repainted routes rowName rowOnly scaleFor
+  sideInBottomRow slot sources spatial spot steps summary thumbnail view viewport visible widget
+`
+  .trim()
+  .split(/\s+/);
+
 const aliased = Object.entries(FUNCTIONS);
 
 const functions = {
@@ -76,6 +89,7 @@ await build({
   minifySyntax: true,
   plugins: [functions],
   inject: ["functions"],
+  mangleProps: new RegExp(`^(${PROPERTIES.join("|")})$`),
   define: Object.fromEntries(
     aliased.flatMap(([object, names]) => names.map((name) => [`${object}.${name}`, `${object}_${name}`])),
   ),
@@ -88,8 +102,15 @@ const asArrows = (code) =>
     (_, sync = "", name, parameters) => `var ${name} = ${sync}${parameters} => {`,
   );
 
+function shortened(code) {
+  const [text] =
+    new RegExp(`(?<!\\b(?:div|span|svgPath|svgRect)\\d*\\()(["'\`])(${PROPERTIES.join("|")})\\1`).exec(code) ?? [];
+  if (text) throw new Error(`build.mjs: ${text} is a text in the bundle, so it cannot be one of PROPERTIES`);
+  return code;
+}
+
 const file = `${BUNDLE}/widget.js`;
-const { code } = await minify(asArrows(await readFile(file, "utf8")), {
+const { code } = await minify(asArrows(shortened(await readFile(file, "utf8"))), {
   module: true,
   // `unsafe`: what becomes text may do so by `+`; there are no symbols among it.
   compress: { passes: 4, ecma: 2020, keep_fargs: false, toplevel: true, unsafe: true, unsafe_arrows: true },
