@@ -24,10 +24,12 @@ const FUNCTIONS = {
  * has one of them, and none is looked up by a text: `shortened`, below, refuses one that is a text and no class's name.
  */
 const PROPERTIES = `
-  cards context density dismissed engaged entryPort exitPort extent firstRow fitted focusStage folded
-  followers hover hovered incoming inspector interest isolated lacking lens level outermost outgoing pane peek
-  perRow photoOf picked pieces placed planeFor reading repainted routes rowName rowOnly scaleFor
-  sideInBottomRow slot sources spatial spot steps summary thumbnail view viewport visible widget
+  answered canvasHeight canvasWidth cards condition context density derive derived dismissed engaged entryPort
+  exitPort extent extraRows firstRow fitted focusStage folded followers forgetErrors fromHub fromStart
+  fullScreen hover hovered images incoming inspector interest isolated lacking lens level mostScale nearest
+  notFinite outermost outgoing overtaken pane peek perRow photoOf picked pieces placed placement planeFor
+  probe problem reading repainted routes rowName rowOnly scaleFor sideInBottomRow slot sources spatial spot
+  steps summary thumbnail toHub view viewport visible widget
 `
   .trim()
   .split(/\s+/);

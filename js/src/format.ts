@@ -76,8 +76,12 @@ export const opText = (op: OpInfo): string => (op.detail ? `${op.name}(${op.deta
 /** "cat(dim=1)", "add · relu", or "" for a bare connection. */
 export const viaText = (edge: EdgeInfo): string => edge.via.map(opText).join(" · ");
 
+/** The parts that there are. */
+export const joined = (parts: readonly (string | false | null | undefined)[], by = " · "): string =>
+  parts.filter(Boolean).join(by);
+
 /** "Conv2d 3×3 /2". */
-export const typeText = ({ type_name, detail }: StageInfo): string => [type_name, detail].filter(Boolean).join(" ");
+export const typeText = ({ type_name, detail }: StageInfo): string => joined([type_name, detail], " ");
 
 /** At most `length` characters, the last one an ellipsis where something is left out. */
 export const clip = (text: string, length: number): string =>

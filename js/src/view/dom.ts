@@ -107,9 +107,11 @@ const ICONS = {
 
 export type IconName = keyof typeof ICONS;
 
-export function icon(name: IconName): SVGSVGElement {
-  return svg("svg.icon", { viewBox: "0 0 15 15", "aria-hidden": true }, svg("path", { d: ICONS[name] }));
-}
+/** A line drawing of our own. */
+export const iconOf = (drawn: SVGElement): SVGSVGElement =>
+  svg("svg.icon", { viewBox: "0 0 15 15" }, DECORATION, drawn);
+
+export const icon = (name: IconName): SVGSVGElement => iconOf(svg("path", { d: ICONS[name] }));
 
 /** A push button with a picture; `label` is its accessible name and tooltip. */
 export function iconButton(name: IconName, label: string, press: () => void, signal: AbortSignal): HTMLButtonElement {

@@ -1,5 +1,5 @@
 /** Edges and groups: what lies under the cards. */
-import { sampleShape, viaText } from "../format";
+import { joined, sampleShape, viaText } from "../format";
 import { collapse } from "../graph";
 import type { Arrow, EdgePath, GroupBox, Label } from "../layout/types";
 import type { EdgeInfo, GroupInfo } from "../protocol";
@@ -37,17 +37,21 @@ export const namesOf = ({ source, target }: EdgeInfo, pane: Pick<Pane, "index">)
 
 /** "enc1 → dec1 · skip · cat(dim=1) · 64×128×128", with the labels of the two stages. */
 export function edgeText(edge: EdgeInfo, pane: Pick<Pane, "index">): string {
-  const words = [namesOf(edge, pane), edge.kind, viaText(edge)];
-  if (edge.shape) words.push(sampleShape(edge.shape));
-  if (edge.evidence === "inferred") words.push("inferred");
-  return words.filter(Boolean).join(" · ");
+  const { kind, shape, evidence } = edge;
+  return joined([
+    namesOf(edge, pane),
+    kind,
+    viaText(edge),
+    shape && sampleShape(shape),
+    evidence === "inferred" && evidence,
+  ]);
 }
 
 function edgeLabel(edge: EdgeInfo, place: Label, measure: Measure): SVGGElement | null {
   const via = viaText(edge);
   const shape = edge.shape ? sampleShape(edge.shape) : "";
   const names = edge.via.map((op) => op.name).join(" · ");
-  const spellings = [[via, shape].filter(Boolean).join(" · "), via, names, shape].filter((text) => text !== "");
+  const spellings = [joined([via, shape]), via, names, shape].filter((text) => text !== "");
   const text =
     spellings.find((each) => measure(each, CODE) <= place.width) ?? fitText(names, place.width, measure, CODE);
   if (!text) return null;

@@ -1,4 +1,5 @@
 /** Below the picture, when there is something to say that lasts: waiting, no kernel, an error and what to do. */
+import { joined } from "../format";
 import { type Condition, type ReadonlySignal, watch } from "../state";
 import { div, html, span } from "./dom";
 import { on } from "./events";
@@ -32,7 +33,7 @@ function errorMessage({ widget }: Pane): Message | null {
   const { type, message, op, call, operands, location } = failure;
   const shapes = operands.map(({ shape }) => shape.join("×")).join(", ");
   const got = shapes && `${op || "it"} was given ${shapes}`;
-  return complain(type, [message, got, [call && `in ${call}`, location].filter(Boolean).join(": ")], false);
+  return complain(type, [message, got, joined([call && `in ${call}`, location], ": ")], false);
 }
 
 function messageOf(pane: Pane, condition: Condition): Message | null {

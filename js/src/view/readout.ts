@@ -1,6 +1,6 @@
 /** The line below: what the pointer is on, in words; the kinds of edges and the colours. */
 import { colourTable } from "../colour";
-import { percent, plural, precise, typeText } from "../format";
+import { joined, percent, plural, precise, typeText } from "../format";
 import type { EdgeKind, NoteInfo } from "../protocol";
 import { type Probe, summariesOf, watch } from "../state";
 import { goTo } from "./actions";
@@ -19,7 +19,7 @@ export function probeText(probe: Probe, name: string): string {
   const axes = position.length === 1 ? ["index"] : ["depth", "row", "column"].slice(-position.length);
   const place = position.map((at, i) => `${axes[i] ?? "axis"} ${at}`);
   const values = probe.channels ?? (value === null ? [] : [value]);
-  const said = [name, probe.part.replace(/^ch /, "channel "), ...place, minus && "Δ"].filter(Boolean).join(" · ");
+  const said = joined([name, probe.part.replace(/^ch /, "channel "), ...place, minus && "Δ"]);
   const equals = values.length ? ` = ${probe.exact ? "" : "≈ "}${values.map(precise).join(", ")}` : "";
   return said + equals + (minus ? minusText(minus) : "") + (note ? ` · ${note}` : "");
 }
@@ -34,7 +34,7 @@ function stageText(pane: Pane, id: string): string {
   const stage = pane.index().stages.get(id);
   if (!stage) return "";
   const shape = shapeOf(stage, summariesOf(pane.widget, id));
-  return [stage.label, typeText(stage), shape, stage.leaves[0]?.dtype].filter(Boolean).join(" · ");
+  return joined([stage.label, typeText(stage), shape, stage.leaves[0]?.dtype]);
 }
 
 /** The stage most worth a warning: NaN before dead channels before zeros. */
@@ -55,7 +55,7 @@ function restText(pane: Pane): string {
   const { stages } = pane.index();
   if (!stages.size) return "";
   const hint = pane.view.engaged() ? "scroll zooms, Esc leaves" : "click, then scroll to zoom";
-  return [plural(stages.size, "stage"), hint, warningText(pane)].filter(Boolean).join(" · ");
+  return joined([plural(stages.size, "stage"), hint, warningText(pane)]);
 }
 
 function readoutText(pane: Pane): string {

@@ -1,4 +1,5 @@
 /** Under the graph: which frame of the input is shown, playing through them, and which sample of the batch. */
+import { joined } from "../format";
 import { computed, lacking, type ReadonlySignal, type ViewContext, watch } from "../state";
 import { div, html, icon, iconButton, setAttributes, setChildren, span, turnOff } from "./dom";
 import { on } from "./events";
@@ -105,7 +106,7 @@ export function createSlider(context: ViewContext, end: AbortSignal): HTMLElemen
   const frames = createFrames(context, end);
   const memory = remember(widget, view.ratio, end);
   const label = computed(() => widget.frame_labels()[frames.current()] ?? "");
-  const spoken = (): string => [label(), frames.place()].filter(Boolean).join(", ");
+  const spoken = (): string => joined([label(), frames.place()], ", ");
   const film = div("s-film", transport(context, frames, label, end), track(frames, memory, spoken, end));
   const root = div("slider", { role: "group", label: "Frames" }, film, sampleChooser(context, end));
   watch(end, () => {

@@ -1,4 +1,5 @@
 /** One stage: its element, kept up to date with what is known of it. */
+import { joined } from "../format";
 import { atEnd } from "../ends";
 import { colourTable } from "../colour";
 import type { StageInfo, Summary, TileRequest } from "../protocol";
@@ -113,9 +114,9 @@ function fateOf({ pane: { interest } }: Parts, wanted: readonly TileRequest[]): 
 function describe(element: SVGGElement, stage: StageInfo, summaries: readonly Summary[]): void {
   const alarm = alarmText(stage, summaries[0]);
   const read = Array.from(element.querySelectorAll("text"), (text) => text.textContent).join(" ");
-  const words = [stage.label, stage.type_name, shapeOf(stage, summaries), alarm ? `warning ${alarm}` : ""];
+  const words = [stage.label, stage.type_name, shapeOf(stage, summaries), alarm && `warning ${alarm}`];
   setAttributes(element, {
-    label: [read, ...words.filter((word) => !read.includes(word))].filter(Boolean).join(", "),
+    label: joined([read, ...words.filter((word) => !read.includes(word))], ", "),
     "data-status": stage.status,
     "data-alarm": isAlarming(summaries[0]),
   });

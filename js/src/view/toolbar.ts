@@ -9,6 +9,7 @@ import {
   html,
   icon,
   iconButton,
+  iconOf,
   type IconName,
   setAttributes,
   setChildren,
@@ -60,12 +61,7 @@ function metaOf({ pane, condition }: ToolbarSource): Meta {
   }
 }
 
-const ring = (): SVGElement =>
-  svg(
-    "svg.icon",
-    { viewBox: "0 0 15 15", "aria-hidden": true },
-    svg("circle.ring", { cx: 7.5, cy: 7.5, r: 5, pathLength: 100 }),
-  );
+const ring = (): SVGElement => iconOf(svg("circle.ring", { cx: 7.5, cy: 7.5, r: 5, pathLength: 100 }));
 
 function state(source: ToolbarSource, end: AbortSignal): HTMLElement {
   const name = span("model");

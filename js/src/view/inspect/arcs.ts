@@ -61,8 +61,9 @@ export function arcs(source: ArcsSource, end: AbortSignal): HTMLElement | null {
   watch(end, () => {
     const { row, column } = spot();
     const weights = reading.row() ?? [];
-    drawn.replaceChildren(
-      ...arcsOf(weights, row, count).map(({ key, d, width }) =>
+    setChildren(
+      drawn,
+      arcsOf(weights, row, count).map(({ key, d, width }) =>
         svgPath("i-arc", d, { "stroke-width": width, "data-here": key === column }),
       ),
     );

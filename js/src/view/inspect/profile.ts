@@ -87,13 +87,13 @@ export function profile(source: ProfileSource, end: AbortSignal): SVGSVGElement 
     const centre = ((source.at() + 0.5) * length) / Math.max(1, count);
     const bars = barsOf(values, source.limit(), length);
     const { warm, cool, warmHere, coolHere } = paths(bars, source, (bar) => bar.from <= centre && centre < bar.to);
-    drawn.replaceChildren(
+    setChildren(drawn, [
       svgPath("i-warm i-far", warm),
       svgPath("i-cool i-far", cool),
       svgPath("i-warm", warmHere),
       svgPath("i-cool", coolHere),
       svgPath("i-profile-axis", axis),
-    );
+    ]);
   });
   return drawn;
 }

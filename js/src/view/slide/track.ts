@@ -83,8 +83,9 @@ function ribbon(frames: Frames, memory: Memory, width: ReadonlySignal<number>, e
   watch(end, () => {
     box.hidden = !runs().length;
     const unit = width() / frames.count();
-    box.replaceChildren(
-      ...runs().map(({ first, last, best }) => {
+    setChildren(
+      box,
+      runs().map(({ first, last, best }) => {
         const title = first === last ? `frame ${first + 1}: ${best}` : `frames ${first + 1} to ${last + 1}: ${best}`;
         const run = html("button", { tabindex: -1, "data-frame": first, "data-last": last, title }, best);
         run.style.left = px`${first * unit}px`;
