@@ -73,8 +73,7 @@ class Layout:
         return tuple(reversed(places))
 
     def first(self, sample: int) -> int:
-        """Number of a sample's first head among those of all samples. A batch of one is shared by all. Raises
-        `IndexError`."""
+        """Number of a sample's first head among all. A batch of one is shared by all samples. Raises `IndexError`."""
         at = sample if self.samples > 1 else 0
         if not 0 <= at < self.samples:
             raise IndexError(f"There is no sample {sample} in a batch of {self.samples}.")
@@ -191,12 +190,15 @@ class Product:
 
     def heads(self, sample: int, at_once: int) -> Tensor:
         """`[head, query, key]`, so many heads at a time. Raises `IndexError`."""
-        first, items = self.layout.first(sample), self.layout.items
-        given = (self.query, self.key, *([] if self.mask is None else [self.mask]))
-        query, key, *masks = (planes_of(tensor, self.layout.lead)[first : first + items] for tensor in given)
+        first, items, lead = self.layout.first(sample), self.layout.items, self.layout.lead
+        given = [self.query, self.key, *([] if self.mask is None else [self.mask])]
+        if lead[:1] == (self.layout.samples,):  # nothing of the other samples need be copied
+            at, whole = slice(first // items, first // items + 1), (len(lead) + 2, lead[0])
+            given = [tensor[at] if (tensor.ndim, len(tensor)) == whole else tensor for tensor in given]
+            first, lead = 0, (1, *lead[1:])
+        query, key, *masks = (planes_of(tensor, lead)[first : first + items] for tensor in given)
         made = []
-        for start in range(0, items, at_once):
-            part = slice(start, start + at_once)
+        for part in (slice(start, start + at_once) for start in range(0, items, at_once)):
             some = [mask[part] for mask in masks]
             head = product(query[part], key[part], some, causal=self.causal, scale=self.scale, safe=SAFE)
             made.append(head.rows(0, head.queries))
