@@ -1,8 +1,7 @@
 /** Entry points of the widget: what belongs to the model is made once, what belongs to a view once per view. */
-import { atEnd } from "./ends";
 import { createInterest, type Interest } from "./interest";
 import type { Wanted } from "./protocol";
-import { createWidgetState, type Model, untracked, type WidgetState, watch } from "./state";
+import { createWidgetState, type Model, onModel, untracked, type WidgetState, watch } from "./state";
 import { createApp } from "./view/app";
 
 interface Shared {
@@ -58,8 +57,7 @@ function connect(model: Model, end: AbortSignal): Shared {
  */
 function followKernel(model: Model, el: HTMLElement, widget: WidgetState, end: AbortSignal): void {
   if (el.classList.contains("jupyter-widgets-disconnected")) widget.disconnect();
-  model.on("comm_live_update", widget.disconnect);
-  atEnd(end, () => model.off("comm_live_update", widget.disconnect));
+  onModel(model, "comm_live_update", widget.disconnect, end);
 }
 
 export default () => {

@@ -86,6 +86,11 @@ const READERS: { readonly [K in keyof Traits]: (raw: unknown) => Traits[K] | nul
   expanded: strings,
 };
 
+export function onModel(model: Model, event: string, heard: () => void, end: AbortSignal): void {
+  model.on(event, heard);
+  atEnd(end, () => model.off(event, heard));
+}
+
 export function createWidgetState(model: Model, end: AbortSignal): WidgetState {
   const problems = signal<Readonly<Record<string, string>>>({});
   const read = (name: keyof Traits): unknown => {
@@ -105,14 +110,12 @@ export function createWidgetState(model: Model, end: AbortSignal): WidgetState {
   const follow = (name: keyof Traits): void => {
     const held = signal<unknown>(read(name) ?? null);
     signals[name] = held;
-    const event = `change:${name}`;
     const changed = (): void => {
       const value = read(name);
       // An unreadable message leaves the last good value on screen.
       if (value !== undefined) held.set(value);
     };
-    model.on(event, changed);
-    atEnd(end, () => model.off(event, changed));
+    onModel(model, `change:${name}`, changed, end);
   };
   for (const name of Object.keys(READERS)) follow(name as keyof Traits);
   return {

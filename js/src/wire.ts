@@ -50,9 +50,13 @@ const DTYPES: Readonly<Record<TileDtype, readonly [size: number, values: (data: 
   uint8: [1, (data) => Float32Array.from(new Uint8Array(data))],
 };
 
-function checkVersion(raw: Fields, what: string): void {
-  if (raw.version !== VERSION)
-    fail(`${what} has version ${raw.version}, this front end reads ${VERSION}: reload the page`);
+/** `null` while the kernel has sent nothing. */
+function versioned(raw: unknown, what: string): Fields | null {
+  if (isEmpty(raw)) return null;
+  const fields = raw as Fields;
+  if (fields.version !== VERSION)
+    fail(`${what} has version ${fields.version}, this front end reads ${VERSION}: reload the page`);
+  return fields;
 }
 
 /** Product of sizes that must be whole, not negative and small enough. */
@@ -83,9 +87,8 @@ function distinct(what: string, list: readonly { readonly id: string }[]): Reado
 
 /** `null` while the kernel has sent nothing. Raises `WireError`. */
 export function graphFromWire(raw: unknown): Graph | null {
-  if (isEmpty(raw)) return null;
-  const fields = raw as Fields;
-  checkVersion(fields, "graph");
+  const fields = versioned(raw, "graph");
+  if (!fields) return null;
   for (const name of ["stages", "edges", "groups", "notes"])
     if (!Array.isArray(fields[name]) || !fields[name].every(isFields)) fail(`graph: ${name} are missing`);
   const graph = raw as Graph;
@@ -162,9 +165,8 @@ function summaryFromWire(raw: unknown): Summary {
 
 /** `null` while the kernel has sent nothing. Raises `WireError`. */
 export function overviewFromWire(raw: unknown): Overview | null {
-  if (isEmpty(raw)) return null;
-  const fields = raw as Fields;
-  checkVersion(fields, "overview");
+  const fields = versioned(raw, "overview");
+  if (!fields) return null;
   const stages = fields.stages;
   if (!isFields(stages)) fail("overview: stages are missing");
   const checked: Record<string, readonly Summary[]> = Object.create(null);

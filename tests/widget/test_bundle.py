@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import re
 import shutil
+import zlib
 from pathlib import Path
 
 import pytest
@@ -13,6 +16,8 @@ from nf_widget.widget import bundle, stamp
 
 # Bytes: a host sends the script with every widget, and a notebook saved with widget state holds it once per widget.
 LARGEST = 150_000
+# Bytes: what the script unpacks in the page, where it is read and compiled.
+LARGEST_UNPACKED = 150_000
 
 
 @pytest.fixture(autouse=True)
@@ -133,3 +138,11 @@ def test_copied_sources_have_the_same_digest(js: Path, tmp_path: Path) -> None:
 def test_front_end_stays_small() -> None:
     size = (bundle.STATIC / "widget.js").stat().st_size
     assert size <= LARGEST, f"widget.js has {size:,} bytes"
+
+
+def test_front_end_stays_small_unpacked() -> None:
+    script = (bundle.STATIC / "widget.js").read_text()
+    packed = re.search(r'packed = \(\) => "([A-Za-z0-9+/=]+)"', script)
+    assert packed, "widget.js holds no packed code"
+    size = len(zlib.decompress(base64.b64decode(packed[1]), wbits=-zlib.MAX_WBITS))
+    assert size <= LARGEST_UNPACKED, f"widget.js unpacks to {size:,} bytes"

@@ -34,7 +34,7 @@ function levelStretch(points: readonly Point[], pane: Pane): { x: number; y: num
 function tiles(summary: Summary | undefined, pane: Pane): Child[] {
   if (!summary) return [];
   const { channel_order } = pane.widget.options();
-  const slots = mapSlots(summary, channel_order, TILES).filter((slot) => slot.plane !== null);
+  const slots = mapSlots(summary, channel_order, TILES).filter(({ plane }) => plane);
   const table = colourTable(pane.view.theme());
   return slots.map(({ plane, full: [rows, columns] }, i) => {
     const { width, height } = inside(rows, columns, TILE, TILE);

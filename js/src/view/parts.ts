@@ -27,7 +27,7 @@ export function remade<E extends Element>(
   return element;
 }
 
-export const code = (...children: Child[]): HTMLElement => html("code.i-code", ...children);
+export const code = (text: string): HTMLElement => html("code.i-code", text);
 
 /** Words of less weight. */
 export const muted = (text: string): HTMLElement => span("i-muted", text);

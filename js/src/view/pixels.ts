@@ -115,7 +115,7 @@ function detail(each: Shown, canvas: Rect): Child[] {
   const rows = window(rect.y, pixel.height, rowCount, canvas.height);
   const columns = window(rect.x, pixel.width, columnCount, canvas.width);
   const plane = style.planeFor(placed.slot);
-  const whole = plane !== null && plane.rows === rowCount && plane.columns === columnCount;
+  const whole = plane?.rows === rowCount && plane.columns === columnCount;
   return [
     grid(each, rows, columns),
     ...(least >= NUMBERS_FROM_PX && whole ? numbers(each, plane, rows, columns) : []),

@@ -5,7 +5,7 @@ import type { EdgeKind, NoteInfo } from "../protocol";
 import { type Probe, summariesOf, watch } from "../state";
 import { goTo } from "./actions";
 import { bitmapUrl } from "./canvas";
-import { div, html, setChildren, span, svg, svgPath } from "./dom";
+import { DECORATION, div, html, setChildren, span, svg, svgPath } from "./dom";
 import { alarmText, shapeOf } from "./draw/card";
 import { edgeText } from "./edges";
 import { type Pane, stageLabel } from "./pane";
@@ -72,7 +72,7 @@ function kindKey(kind: EdgeKind | "inferred"): HTMLElement {
     "data-kind": kind === "inferred" ? "main" : kind,
     "data-evidence": kind === "inferred" ? "inferred" : "traced",
   };
-  const sample = svg("svg", { width: 26, height: 8, "aria-hidden": true }, svg("g.edge-colours", attributes, line));
+  const sample = svg("svg", { width: 26, height: 8 }, DECORATION, svg("g.edge-colours", attributes, line));
   return span("key", sample, kind);
 }
 

@@ -107,7 +107,7 @@ function draw(element: SVGGElement, parts: Parts, looked: boolean): readonly Til
 /** Whether what is wanted takes long, or cannot be had. */
 function fateOf({ pane: { interest } }: Parts, wanted: readonly TileRequest[]): Pick<CardStyle, "late" | "failed"> {
   const late = wanted.length > 0 && interest.slow() && wanted.some(({ key }) => interest.lacking().has(key));
-  return { late, failed: wanted.some(({ key }) => (interest.get(key)?.error ?? "") !== "") };
+  return { late, failed: wanted.some(({ key }) => interest.get(key)?.error) };
 }
 
 /** Its name begins with what can be read on the card, as speech input needs it, and adds what was cut off. */

@@ -134,12 +134,12 @@ function light(pane: Pane, root: SVGSVGElement, end: AbortSignal): void {
     const hot = hover.kind === "edge" ? pane.index().edges.get(hover.id) : undefined;
     root.classList.toggle("nf-dimming", now !== null);
     for (const [id, element] of pane.elements) {
-      element.classList.toggle("nf-lit", now?.stages.has(id) === true);
+      element.classList.toggle("nf-lit", !!now?.stages.has(id));
       setAttributes(element, { "data-hot": (hot?.source === id || hot?.target === id) && hot?.kind });
     }
     for (const element of root.querySelectorAll<SVGGElement>(".nf-edge")) {
       const id = element.dataset.edge ?? "";
-      element.classList.toggle("nf-lit", now?.edges.has(id) === true);
+      element.classList.toggle("nf-lit", !!now?.edges.has(id));
       element.classList.toggle("nf-hot", hot?.id === id);
     }
   });

@@ -2,6 +2,7 @@
 import { atEnd } from "../ends";
 import type { Theme } from "../colour";
 import { type Signal, type ViewContext, watch } from "../state";
+import { on } from "./events";
 
 /** Attributes by which hosts tell their theme. */
 const TOLD_BY = [
@@ -51,7 +52,7 @@ export function followTheme({ widget, view }: ViewContext, root: HTMLElement, en
   for (const element of [document.body, document.documentElement])
     observer.observe(element, { attributes: true, attributeFilter: TOLD_BY });
   atEnd(end, () => observer.disconnect());
-  prefersDark.addEventListener("change", settle, { signal: end });
+  on(prefersDark, "change", settle, end);
   watch(end, () => {
     widget.options();
     settle();
@@ -63,5 +64,5 @@ export function followTheme({ widget, view }: ViewContext, root: HTMLElement, en
 function followRatio(window: Window, ratio: Signal<number>, end: AbortSignal): void {
   ratio.set(window.devicePixelRatio || 1);
   const query = window.matchMedia(`(resolution: ${ratio.peek()}dppx)`);
-  query.addEventListener("change", () => followRatio(window, ratio, end), { once: true, signal: end });
+  on(query, "change", () => followRatio(window, ratio, end), end, { once: true });
 }

@@ -1,6 +1,7 @@
 /** The bitmaps of one picture as SVG images that keep their place from one drawing to the next. */
 import { held } from "../../lists";
 import { type Attributes, setAttributes, svg } from "../dom";
+import { on } from "../events";
 import type { Cell } from "./plan";
 
 export interface Image {
@@ -44,7 +45,7 @@ export function createImagePool(end: AbortSignal): ImagePool {
         if (fresh.parentNode !== holder) return;
         while (holder.firstElementChild !== fresh) holder.firstElementChild!.remove();
       };
-      fresh.addEventListener("load", seen, { once: true, signal: end });
+      on(fresh, "load", seen, end, { once: true });
       holder.append(fresh);
       return holder;
     },

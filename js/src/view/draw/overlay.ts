@@ -14,6 +14,7 @@ import { fitText, label, MONO, SMALL } from "./text";
 import { type Drawing, drawing, frame, type PictureStyle, placedAt } from "./tiles";
 
 export type Overlay = Extract<Picture, { kind: "mask" | "boxes" }>;
+export const isOverlay = (picture: Picture): picture is Overlay => ["mask", "boxes"].includes(picture.kind);
 type Mask = Extract<Picture, { kind: "mask" }>;
 type Photo = Extract<Picture, { kind: "photo" }>;
 export type OverlayStyle = Pick<PictureStyle, "box" | "density" | "measure" | "images" | "table" | "photoOf">;

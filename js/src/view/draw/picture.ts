@@ -6,7 +6,7 @@ import { bitmapUrl, type Plane, photoBitmap } from "../canvas";
 import { svgRect } from "../dom";
 import type { Image } from "./images";
 import { classBars, hatch, sentence, wordColumns } from "./marks";
-import { drawOverlay, overlayImage } from "./overlay";
+import { drawOverlay, isOverlay, overlayImage } from "./overlay";
 import * as plan from "./plan";
 import { sharpPhoto } from "./sharpen";
 import { mapSlots, mapsOf, photoSlots, slotOf, volumeSlots, wholeSlot } from "./slots";
@@ -21,7 +21,7 @@ function drawMaps(summary: Summary, style: PictureStyle): Drawing {
   const layout = plan.mosaic({ channels, rows: full[0], columns: full[1] }, style.card, style.level, style.box);
   const slots = mapSlots(summary, style.order, layout.cells.length + layout.sheets.length);
   const front = layout.cells.flatMap((cell, i) => (slots[i] ? [placedAt(slots[i], cell)] : []));
-  const behind = slots.slice(front.length).filter((slot) => style.planeFor(slot) !== null);
+  const behind = slots.slice(front.length).filter(style.planeFor);
   const children = layout.sheets.flatMap((cell, i) => {
     // The sheet next to the front is the next in rank.
     const slot = behind[(layout.sheets.length - 1 - i) % Math.max(1, behind.length)];
@@ -34,7 +34,7 @@ function drawMaps(summary: Summary, style: PictureStyle): Drawing {
 
 function photoImage(summary: Summary, picture: PhotoPicture, cell: plan.Cell, style: PictureStyle): Image {
   const planes = photoSlots(summary, picture).map((slot) => style.planeFor(slot));
-  const known = planes.filter((plane) => plane?.exact === true) as Plane[];
+  const known = planes.filter((plane) => plane?.exact) as Plane[];
   const sharp = known.length === planes.length ? sharpPhoto(picture, known) : null;
   const pixels = sharp ?? picture;
   return {
@@ -88,7 +88,7 @@ function drawWords(text: string, style: PictureStyle): Drawing {
 export function drawTile(summary: Summary, cell: plan.Cell, style: PictureStyle): SVGElement | null {
   const { picture } = summary;
   if (picture.kind === "photo") return style.images.show("far", cell, photoImage(summary, picture, cell, style));
-  if (picture.kind === "mask" || picture.kind === "boxes") {
+  if (isOverlay(picture)) {
     const image = overlayImage(picture, style);
     return image && style.images.show("far", cell, image);
   }

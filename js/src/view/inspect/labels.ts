@@ -1,6 +1,6 @@
 /** Names of rows and columns along the sides of a plate. */
 import { type ReadonlySignal, type Signal, watch } from "../../state";
-import { html, setAttributes, svg } from "../dom";
+import { DECORATION, html, setAttributes, svg } from "../dom";
 import { onChoice } from "../events";
 import type { Spot } from "./slice";
 
@@ -38,5 +38,5 @@ export function columnLabels(
   watch(end, () => {
     for (const [column, text] of texts.entries()) setAttributes(text, { "data-here": spot().column === column });
   });
-  return svg("svg.i-column-labels", { width, height: HEIGHT, "aria-hidden": true }, ...texts);
+  return svg("svg.i-column-labels", { width, height: HEIGHT }, DECORATION, ...texts);
 }

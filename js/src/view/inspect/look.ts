@@ -5,7 +5,7 @@ import type { Picture } from "../../protocol";
 import { computed, type ReadonlySignal, type Signal, signal } from "../../state";
 import { type Child, div, figure, html, span } from "../dom";
 import { createImagePool } from "../draw/images";
-import { drawOverlay, LINE, photoAtPath } from "../draw/overlay";
+import { drawOverlay, isOverlay, LINE, photoAtPath } from "../draw/overlay";
 import { attentionScope } from "./attention";
 import { type Classes, className, classesText, classList } from "./classes";
 import { composite } from "./composite";
@@ -163,7 +163,7 @@ function overlaySection({ context, summary }: Leaf, end: AbortSignal): HTMLEleme
   const { widget, view } = context;
   const make = (): Child[] => {
     const { picture } = summary();
-    if (picture.kind !== "mask" && picture.kind !== "boxes") return [];
+    if (!isOverlay(picture)) return [];
     const [rows, columns] = picture.size;
     const lines = Math.min(picture.entries.length, LINES);
     const box = { width: OVERLAY, height: (OVERLAY * rows) / columns + 3 + lines * LINE };
@@ -190,8 +190,8 @@ const maskText = ({ how, depth }: Extract<Picture, { kind: "mask" }>): string =>
   depth === null ? how : `${how}, depth ${depth}`;
 
 export function look(leaf: Leaf, end: AbortSignal): Child[] {
-  const { kind } = leaf.summary.peek().picture;
-  return [(kind === "mask" || kind === "boxes") && overlaySection(leaf, end), ...lookAtValues(leaf, end)];
+  const { picture } = leaf.summary.peek();
+  return [isOverlay(picture) && overlaySection(leaf, end), ...lookAtValues(leaf, end)];
 }
 
 function lookAtValues(leaf: Leaf, end: AbortSignal): Child[] {

@@ -106,7 +106,7 @@ export function read(look: Look, end: AbortSignal): Reading {
       const exact = exactRow()?.[column] ?? exactColumn()?.[row];
       return exact ?? ofSlice((now) => valueAt(now, spot()));
     }),
-    exact: computed(() => exactRow() !== null || exactColumn() !== null || slice()?.exact === true),
+    exact: computed(() => !!(exactRow() || exactColumn() || slice()?.exact)),
     row: computed(() => exactRow() ?? ofSlice((now) => rowThrough(now, spot()))),
     column: computed(() => exactColumn() ?? ofSlice((now) => columnThrough(now, spot()))),
     limit: computed(() => {

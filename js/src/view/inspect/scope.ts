@@ -41,7 +41,7 @@ function probe(source: ScopeSource, hovered: ReadonlySignal<Spot | null>, end: A
       part: part(),
       position: position(here),
       value: crossed ? reading.value() : slice && valueAt(slice, here),
-      exact: crossed ? reading.exact() : slice?.exact === true,
+      exact: crossed ? reading.exact() : !!slice?.exact,
       minus: minusAt(leaf, reading, here),
     });
   });

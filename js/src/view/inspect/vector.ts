@@ -152,7 +152,7 @@ function probe({ leaf, spot, hovered, reading }: Shown, body: HTMLElement, end: 
       part: "",
       position: [column],
       value: slice && valueAt(slice, at),
-      exact: slice?.exact === true,
+      exact: !!slice?.exact,
       minus: minusAt(leaf, reading, at),
     });
   });

@@ -75,7 +75,7 @@ export function remember(widget: WidgetState, ratio: ReadonlySignal<number>, end
 
 /** Drops the oldest pictures over the limit; the classes are only words and stay. */
 function forget(seen: Map<number, Seen>): Map<number, Seen> {
-  let over = [...seen.values()].filter(({ thumbnail }) => thumbnail !== null).length - MOST;
+  let over = [...seen.values()].filter(({ thumbnail }) => thumbnail).length - MOST;
   for (const [frame, one] of seen) {
     if (over <= 0) break;
     if (!one.thumbnail) continue;

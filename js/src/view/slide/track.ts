@@ -66,7 +66,7 @@ function marker(frames: Frames, memory: Memory, width: ReadonlySignal<number>, e
     box.style.setProperty("--nf-s-point", px`${middle - left}px`);
     box.toggleAttribute("data-waiting", frames.behind());
   });
-  const pinned = div("s-pinned", { "aria-hidden": true, title: "differences to this frame" });
+  const pinned = div("s-pinned", DECORATION, { title: "differences to this frame" });
   watch(end, () => {
     const at = frames.reference();
     pinned.hidden = at === null;
