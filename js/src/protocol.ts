@@ -1,4 +1,4 @@
-/** The wire schema: mirror of `src/nf_widget/protocol.py`. The only two places that know field names. */
+/** The wire schema: mirror of `src/nf_widget/protocol/`. The only two places that know field names. */
 
 export const VERSION = 1;
 
