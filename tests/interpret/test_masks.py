@@ -94,6 +94,18 @@ def test_of_a_volume_the_slice_that_shows_most_and_the_shares_of_all():
     assert shares(picture) == {"background": round(50 / 60, 4), "dog": round(8 / 60, 4), "cat": round(2 / 60, 4)}
 
 
+@pytest.mark.parametrize("limit", [7, 100, 1 << 22])
+def test_a_large_volume_is_counted_in_parts(limit, monkeypatch):
+    monkeypatch.setattr("nf_widget.interpret.masks._LIMIT", limit)
+    labels = torch.randint(0, 4, (5, 6, 7), generator=torch.Generator().manual_seed(0))
+    values = scores(labels, 4)
+    kept = values.clone()
+    picture = found(values, VOLUME)
+    counts = np.bincount(labels.flatten())
+    assert {e.index: e.value for e in picture.entries} == {i: pytest.approx(n / 210) for i, n in enumerate(counts)}
+    assert torch.equal(values, kept)
+
+
 def test_what_may_be_classes():
     assert few_classes(scores_of(torch.tensor([[[0, 5]]]), PLANE, 0))
     assert not few_classes(scores_of(torch.tensor([[[0, 5000]]]), PLANE, 0))

@@ -146,19 +146,26 @@ def few_classes(scores: Scores) -> bool:
 
 def _counted(scores: Scores, count: int) -> Counts:
     """`[depth, class]`: how many places of each slice have each class."""
-    found = torch.zeros(scores.values.shape[1], count, dtype=torch.int64, device=scores.values.device)
+    device, deep = scores.values.device, scores.values.shape[1]
+    # What has no class, or one that is not counted, comes first in each slice.
+    slices = (count + 1) * torch.arange(deep, device=device)[:, None, None] + 1
+    found = torch.zeros(deep * (count + 1), dtype=torch.int64, device=device)
     for depth, part in _parts(scores.values):
-        labels = scores.labels(part).flatten()
-        found[depth] += torch.bincount(labels[(labels >= 0) & (labels < count)], minlength=count)
-    counts: Counts = found.cpu().numpy()
+        labels = scores.labels(part)
+        labels = labels.where(labels < count, -1).clamp_(min=-1) if len(part) == 1 else labels
+        places = labels.add_(slices[depth : depth + part.shape[1]])
+        found += torch.bincount(places.flatten(), minlength=len(found))
+    counts: Counts = found.view(deep, count + 1)[:, 1:].cpu().numpy()
     return counts
 
 
 def _parts(values: Tensor) -> Iterator[tuple[int, Tensor]]:
-    """(depth, `[channel, rows, column]`) until all is seen, of a bounded size."""
-    rows = max(1, _LIMIT // (values.shape[0] * values.shape[3]))
-    for depth in range(values.shape[1]):
-        for part in values[:, depth].split(rows, 1):
+    """(first depth, `[channel, depth, rows, column]`) until all is seen, of a bounded size."""
+    channels, deep, height, width = values.shape
+    rows = max(1, _LIMIT // (channels * width))
+    run = max(1, rows // height)
+    for depth in range(0, deep, run):
+        for part in values[:, depth : depth + run].split(rows if run == 1 else height, 2):
             yield depth, part
 
 
