@@ -491,4 +491,6 @@ def test_attention_of_a_padded_encoder_that_torch_would_fuse():
         warnings.simplefilter("ignore")  # torch says that nested tensors are new
         warnings.simplefilter("error", PathWarning)
         flow = trace(Padded().eval(), torch.tensor([[1, 2, 3, 0], [4, 5, 0, 0]]))
+        rollout = flow.rollout()
     assert flow.summary("encoder.layers.1", leaf="attention").statistics.count == 2 * 4 * 4
+    assert torch.allclose(rollout.sum(1), torch.ones(4))

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.utils.weak import WeakTensorKeyDictionary
 
-from nf_widget.running import PassMode, hooked, named_modules
+from nf_widget.running import PassMode, hooked, named_modules, unfused
 
 from ..records import Nothing
 from .flex import NAME as FLEX
@@ -98,6 +98,8 @@ class AttentionTracer(PassMode):
         with ExitStack() as stack:
             named = [(path, modules[path]) for path in self._paths if path in modules]
             stack.enter_context(hooked(named, self._enter, self._leave))
+            # Around a call that is looked at, a fused encoder would pack what is padded into a nested tensor.
+            stack.enter_context(unfused())
             yield
 
     def __torch_function__(

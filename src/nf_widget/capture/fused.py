@@ -28,9 +28,7 @@ def capture_apart(model: nn.Module, inputs: Inputs, conditions: Conditions, plan
         if plan.attention is None or not _has_fused_path(model):
             return capture(model, inputs, conditions, plan)
         done = capture(model, inputs, conditions, replace(plan, attention=None))
-    # Around a call that is looked at, a fused encoder would pack what is padded into a nested tensor.
-    with unfused():
-        looked = capture(model, inputs, conditions, Plan(written=plan.written, attention=plan.attention))
+    looked = capture(model, inputs, conditions, Plan(written=plan.written, attention=plan.attention))
     if looked.error is not None and done.error is None:
         warnings.warn(
             "No attention is shown, since the model raises without its fused path: "
