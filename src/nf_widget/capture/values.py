@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from ..records import Axes, AxisName, Nothing, TensorSpec
+from ..running import is_wrapped
 
 # A sparse sample up to this size is shown like any other.
 DENSE_LIMIT = 1 << 20
@@ -74,7 +75,7 @@ def physical(tensor: Tensor) -> Tensor:
     """What a tensor inside of `torch.func.vmap`, `grad` or `jvp` stands for, and what outlives it. All samples of a
     `vmap` lie along a leading axis."""
     functorch = torch._C._functorch
-    while functorch.is_functorch_wrapped_tensor(tensor):
+    while is_wrapped(tensor):
         axis = functorch.maybe_get_bdim(tensor)
         tensor = functorch.get_unwrapped(tensor)
         if axis >= 0:

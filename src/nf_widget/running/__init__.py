@@ -22,6 +22,7 @@ from .hooks import hooked
 from .interrupts import interruptible, interrupts_held
 from .modes import PassMode, close_what_waits, function_modes_kept
 from .state import LAZY, ModelState, along, children, named_modules, own_parameters
+from .transformed import is_wrapped
 
 __all__ = [
     "Conditions",
@@ -33,6 +34,7 @@ __all__ = [
     "children",
     "hooked",
     "interruptible",
+    "is_wrapped",
     "may_need_grad",
     "named_modules",
     "own_parameters",

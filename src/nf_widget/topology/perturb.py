@@ -8,6 +8,8 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from ..running import is_wrapped
+
 Memory = torch.UntypedStorage
 Numbers = Literal["all", "real"]
 _SPARSE = (torch.sparse_coo, torch.sparse_csr, torch.sparse_csc, torch.sparse_bsr, torch.sparse_bsc)
@@ -36,7 +38,7 @@ def is_hidden(tensor: Tensor) -> bool:
     that torch has transformed; or it is of a class that keeps them in other tensors (ragged ones can be taken apart).
     """
     if type(tensor) in (Tensor, torch.nn.Parameter) or tensor.is_nested:
-        return bool(torch._C._functorch.is_functorch_wrapped_tensor(tensor))
+        return is_wrapped(tensor)
     try:
         tensor.untyped_storage().data_ptr()
     except (RuntimeError, NotImplementedError):

@@ -14,7 +14,8 @@ from torch import Tensor, nn
 
 from ..nested import containers_and_rest, leaves, reachable
 from ..records import CallId, Evidence, Leaf, ModuleCall, Op, OpId, OpKind, TensorSpec
-from .storage import Provenance, is_wrapped
+from ..running import is_wrapped
+from .storage import Provenance
 
 # (class name, parameter count, detail) of a module
 Facts: TypeAlias = "Callable[[str, nn.Module], tuple[str, int, str]]"

@@ -12,10 +12,9 @@ from torch import Tensor, nn
 
 from ..nested import given, replace
 from ..records import Leaf, OpId
-from ..running.hooks import hooked
+from ..running import hooked, is_wrapped
 from .book import Book, OpenCall, Received
 from .dataflow import DataflowTracer
-from .storage import is_wrapped
 
 
 @contextmanager

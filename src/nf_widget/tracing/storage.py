@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from ..records import CallId, OpId
+from ..running import is_wrapped
 from .writes import History, after_writes, region_of
 
 # The op that made a tensor's value (None for a constant), beside a weak reference to the tensor.
@@ -249,13 +250,8 @@ class Provenance:
         self._next_prune = max(_PRUNE_EVERY, 2 * max(len(self._tags), len(self._histories)))
 
 
-def is_wrapped(tensor: Tensor) -> bool:
-    """Whether it stands for another inside of `torch.func.vmap`, `grad` or `jvp`."""
-    return bool(torch._C._functorch.is_functorch_wrapped_tensor(tensor))
-
-
 def unwrapped(tensor: Tensor) -> Tensor:
-    """What it stands for, in the end."""
+    """What it stands for, in the end, inside of a transformed function."""
     while is_wrapped(tensor):
         tensor = torch._C._functorch.get_unwrapped(tensor)
     return tensor
