@@ -25,7 +25,7 @@ def capture_apart(model: nn.Module, inputs: Inputs, conditions: Conditions, plan
     """`capture`, where looking at attention must not change what is shown: if it switches a fused path off, the
     attention is looked at in a pass of its own. An exception of that pass is no exception of the model."""
     with _unfused(model, conditions, plan.taps):
-        if plan.attention is None or not _has_fused_path(model):
+        if plan.attention is None or not has_fused_path(model):
             return capture(model, inputs, conditions, plan)
         done = capture(model, inputs, conditions, replace(plan, attention=None))
     looked = capture(model, inputs, conditions, Plan(written=plan.written, attention=plan.attention))
@@ -90,5 +90,6 @@ def _hooks_are_noticed() -> bool:
     return "_forward_hooks" in inspect.getsource(nn.TransformerEncoderLayer.forward)
 
 
-def _has_fused_path(model: nn.Module) -> bool:
+def has_fused_path(model: nn.Module) -> bool:
+    """Whether hooks and modes may make it take another path than it takes alone."""
     return torch.backends.mha.get_fastpath_enabled() and any(isinstance(m, _FUSED) for _, m in named_modules(model))

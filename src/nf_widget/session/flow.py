@@ -17,6 +17,7 @@ from ..inputs import Inputs, normalise
 from ..nested import Nested
 from ..records import Edge, Note, Request, Stage, StageGraph, StageId, Summary, Tile, Trace
 from ..topology.verify import Verification
+from ..tracing.given_out import GivenOut
 from . import cuts, passes, rollouts
 from .cache import ByteCache, picture_bytes
 from .cuts import Cut
@@ -49,10 +50,11 @@ class Flow:
         self._samples_seen: set[int] = set()
         self._seconds: float | None = None
         inputs = self._inputs(0)
-        self._cuts = [cuts.first_cut(model, inputs, record_model(model, inputs, options), options)]
+        recorded = record_model(model, inputs, options)
+        self._given_out = {0: recorded.given_out}  # by the last metadata pass, for its frame
+        self._cuts = [cuts.first_cut(model, inputs, recorded, options)]
         self._at = 0
-        # Which cut a frame's forward belongs to, where that is known to differ from the first.
-        self._cut_of: dict[int, int] = {}
+        self._cut_of: dict[int, int] = {}  # of a frame whose forward is known to differ from the first's
         first = self.overview(0, min(options.sample, max(self.sample_count - 1, 0)))
         self._cut = cuts.described(self._cut, first)
 
@@ -220,8 +222,7 @@ class Flow:
         made = partial(Wish, sample=sample, summed=True, keep=keep, parts=parts)
         wishes = [made(stage, pins=self._pins.of(stage.id)) for stage in stages]
         captured = self._summarise_kept(frame, wishes) if keep else None
-        if captured is None:
-            captured = self._pass(frame, wishes)
+        captured = captured or self._pass(frame, wishes, self._given_out.pop(frame, None))
         if captured.strayed and frame not in self._cut_of:
             return captured
         if captured.seconds and any(stage.kind == "output" for stage in stages):
@@ -235,17 +236,15 @@ class Flow:
         return captured
 
     def _keeps_for_samples(self) -> bool:
-        several = self.sample_count > 1
-        return several and cuts.worth_keeping(
-            self._cut, self._options.capture_budget, moved=len(self._samples_seen) > 1
-        )
+        moved = len(self._samples_seen) > 1
+        return self.sample_count > 1 and cuts.worth_keeping(self._cut, self._options.capture_budget, moved=moved)
 
     def _summarise_kept(self, frame: int, wishes: Sequence[Wish]) -> Captured | None:
         """From activations that an earlier pass kept; None where one of them is not there."""
-        kept = [self._activations.get((self._at, frame, wish.stage.id, wish.parts)) for wish in wishes]
-        if any(found is None for found in kept):
+        held = ((wish, self._activations.get((self._at, frame, wish.stage.id, wish.parts))) for wish in wishes)
+        pairs = [(wish, found) for wish, found in held if found is not None]
+        if len(pairs) < len(wishes):
             return None
-        pairs = [(wish, found or {}) for wish, found in zip(wishes, kept, strict=True)]
         summarise_kept(pairs, self._inputs(frame), self._cut.recorded, self._options)
         return Captured(0.0, strayed=False)
 
@@ -261,6 +260,7 @@ class Flow:
             return False
         inputs = self._inputs(frame)
         recorded = record_model(self._model, inputs, self._options)
+        self._given_out = {frame: recorded.given_out}
         for index, cut in enumerate(self._cuts):
             if cuts.same_path(cut.trace, recorded.trace):
                 self._cut_of[frame] = self._at = index
@@ -338,8 +338,9 @@ class Flow:
         if open_wishes:
             self._pass(frame, open_wishes)
 
-    def _pass(self, frame: int, wishes: list[Wish]) -> Captured:
-        captured = capture_stages(self._model, self._inputs(frame), self._cut.recorded, wishes, self._options)
+    def _pass(self, frame: int, wishes: list[Wish], given_out: GivenOut | None = None) -> Captured:
+        inputs, recorded = self._inputs(frame), self._cut.recorded
+        captured = capture_stages(self._model, inputs, recorded, wishes, self._options, given_out=given_out)
         for wish in wishes:
             if wish.keep:
                 self._activations.put((self._at, frame, wish.stage.id, wish.parts), wish.kept, kept_bytes(wish.kept))

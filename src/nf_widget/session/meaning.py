@@ -9,13 +9,13 @@ from dataclasses import dataclass, field, replace
 from torch import Tensor, nn
 
 from ..inputs import Inputs
-from ..interpret.axes import infer, parse
 from ..interpret.config import names_in, type_in
 from ..interpret.masks import class_map
 from ..interpret.outputs import Around, meaning
 from ..interpret.photo import photo
 from ..interpret.tokens import labels_of, with_labels
 from ..records import Axes, AxisName, Nothing, Photo, Picture, Stage, Summary, TensorSpec, Trace
+from .axes import axes_of_input
 from .options import Options
 
 _COLOURS = 3
@@ -127,12 +127,6 @@ class Reader:
         shape, names = summary.spec.shape, summary.axes.names
         colours = "channel" in names and len(names) == len(shape) and shape[names.index("channel")] == _COLOURS
         return summary.axes.kind == "image" and colours and any(leaf.spec.shape == shape for leaf in self.trace.inputs)
-
-
-def axes_of_input(path: str, spec: TensorSpec, options: Options, trace: Trace) -> Axes:
-    """What the dimensions of an input mean, or what the user said that they mean."""
-    said = options.axes.get(f"input:{path}", options.axes.get("input"))
-    return infer(spec, type_name=path, batch=trace.batch) if said is None else parse(said, spec)
 
 
 def sample_count(trace: Trace, options: Options) -> int:

@@ -15,28 +15,20 @@ from torch import Tensor, nn
 from ..capture.attention import Look, Looking
 from ..capture.composite import Bases, composed, cut_component
 from ..capture.detail import cut
-from ..capture.fused import capture_apart, warn_of_unfused
+from ..capture.fused import capture_apart, has_fused_path, warn_of_unfused
 from ..capture.heads import cut_weights, kept_copy, summarise, whole_weights
 from ..capture.phases import WORD as PHASE
 from ..capture.phases import phase_named, with_phases
 from ..capture.reducers import Reduction, is_small, reduce
 from ..capture.run import Pass, Plan, Tap
-from ..capture.values import physical, spec_of
+from ..capture.values import physical
 from ..capture.weights import Weights
 from ..errors import StageError
 from ..inputs import Inputs
-from ..interpret.axes import infer, parse
 from ..nested import leaves, reachable
-from ..records import (
-    Axes,
-    Nothing,
-    Request,
-    Stage,
-    Summary,
-    TensorSpec,
-    Tile,
-    Trace,
-)
+from ..records import Axes, CallId, Leaf, Nothing, Request, Stage, Summary, TensorSpec, Tile, Trace
+from ..tracing.given_out import GivenOut
+from .axes import axes_of
 from .meaning import Reader
 from .options import Options
 from .pins import pinned_to, shown_channels
@@ -46,8 +38,6 @@ from .waiting import Waiting
 
 # A stage that gives out a whole cache of tensors shows the first ones; the rest is there on demand.
 _SHOWN_LEAVES = 8
-_IMAGE_DIMS, _FEW_CHANNELS, _COLOURS = 2, 16, (1, 3)
-_VALUES = ("float32", "float16", "bfloat16", "float64", "uint8")
 
 
 Part = Literal["outputs", "attention"]
@@ -104,15 +94,26 @@ class Captured:
 
 
 def capture_stages(
-    model: nn.Module, inputs: Inputs, recorded: Recorded, wishes: Sequence[Wish], options: Options
+    model: nn.Module,
+    inputs: Inputs,
+    recorded: Recorded,
+    wishes: Sequence[Wish],
+    options: Options,
+    *,
+    given_out: GivenOut | None = None,
 ) -> Captured:
-    """Fills the wishes. Raises what the model raises, unless the first pass was let through with an error too."""
+    """Fills the wishes. What a pass on the same inputs has just `given_out` is not made again: the forward ends before.
+
+    Raises what the model raises, unless the first pass was let through with an error too.
+    """
     trace = recorded.trace
     taker = _Taker(options, trace, inputs)
+    served = _served(wishes, taker, trace, {} if given_out is None or has_fused_path(model) else given_out.take())
     stages = [wish for wish in wishes if wish.stage.kind == "call"]
-    taps = tuple(_tap(wish, taker, trace) for wish in stages if "outputs" in wish.parts and wish.stage.leaves)
+    tapped = [wish for wish in stages if "outputs" in wish.parts and wish.stage.leaves and id(wish) not in served]
+    taps = tuple(_tap(wish, taker, trace) for wish in tapped)
     given = [wish for wish in wishes if wish.stage.kind == "input"]
-    results = [wish for wish in wishes if wish.stage.kind == "output"]
+    results = [wish for wish in wishes if wish.stage.kind == "output" and id(wish) not in served]
     read = [wish for wish in wishes if wish.stage.kind == "representation" and "outputs" in wish.parts]
     plan = Plan(
         taps=taps,
@@ -131,7 +132,11 @@ def capture_stages(
         wish.summaries += wish.attention
         if wish.keep:
             wish.take_kept(wish.kept, options, trace)
-    return Captured(done.seconds, recorded.error is None and _strayed(done, trace))
+    seconds = done.seconds
+    if seconds and served and given_out is not None:
+        last = _last_calls([*tapped, *read], plan.attention, recorded)
+        seconds += min(map(given_out.seconds_after, last), default=0.0)
+    return Captured(seconds, recorded.error is None and _strayed(done, trace))
 
 
 def summarise_kept(kept: Sequence[tuple[Wish, Kept]], inputs: Inputs, recorded: Recorded, options: Options) -> None:
@@ -164,41 +169,6 @@ def kept_bytes(kept: Kept) -> int:
     """Sparse tensors and the like are not counted."""
     tensors = [t for found in kept.values() for t in ([found] if isinstance(found, Tensor) else found.tensors)]
     return sum(t.numel() * t.element_size() for t in tensors if t.layout == torch.strided)
-
-
-def axes_of(stage: Stage, tensor: Tensor, options: Options, trace: Trace) -> Axes:
-    """What the dimensions mean, or what the user said that they mean."""
-    spec = spec_of(tensor)
-    size = _input_size(trace)
-    image = (size[0], size[1]) if len(size) == _IMAGE_DIMS else None
-    said = options.axes.get(str(stage.id))
-    if said is not None:
-        return parse(said, spec, image=image)
-    volume = (size[0], size[1], size[2]) if len(size) == _IMAGE_DIMS + 1 else None
-    return infer(spec, type_name=stage.type_name, batch=trace.batch, detail=stage.detail, image=image, volume=volume)
-
-
-def _input_size(trace: Trace) -> tuple[int, ...]:
-    """(height, width) of the first input that is one or several images of few channels, or, with a depth or a time in
-    front, of a volume or a video; () without one."""
-    for leaf in trace.inputs:
-        shape = leaf.spec.shape
-        if (
-            leaf.spec.dtype in _VALUES
-            and len(shape) in {_IMAGE_DIMS + 2, _IMAGE_DIMS + 3}
-            and shape[1] <= _FEW_CHANNELS
-        ):
-            frames_first = len(shape) == _IMAGE_DIMS + 3 and shape[2] in _COLOURS and shape[1] > shape[2]
-            return (shape[1], *shape[3:]) if frames_first else shape[2:]
-    return ()
-
-
-def channels_of(summary: Summary) -> tuple[int | None, ...]:
-    """What to ask for to have every value of a leaf: its channels, or None for the only plane."""
-    names, shape = summary.axes.names, summary.spec.shape
-    if summary.axes.kind in ("image", "attention") and "channel" in names:
-        return tuple(range(shape[names.index("channel")]))
-    return (None,)
 
 
 class _Taker:
@@ -317,6 +287,37 @@ def _output_taker(results: list[Wish], taker: _Taker) -> Callable[[Any], None]:
                 taker.take(wish, [("", found[wish.stage.path])])
 
     return take
+
+
+def _served(wishes: Sequence[Wish], taker: _Taker, trace: Trace, found: Mapping[str, Tensor]) -> set[int]:
+    """Serves those whose tensors are among what the model gave out, and tells which they are, by their `id`."""
+    taker.reader.outputs = found
+    same = {leaf.ops: found[leaf.path] for leaf in trace.outputs if leaf.path in found and _is_whole(leaf, trace)}
+    served: set[int] = set()
+    for wish in wishes if found else ():
+        stage, tensors = wish.stage, []
+        if stage.kind == "output" and stage.path in found:
+            tensors = [("", found[stage.path])]
+        elif stage.kind == "call" and "outputs" in wish.parts and all(leaf.ops in same for leaf in stage.leaves):
+            tensors = [(leaf.path, same[leaf.ops]) for leaf in stage.leaves]
+        if tensors:
+            taker.take(wish, tensors)
+            served.add(id(wish))
+    return served
+
+
+def _is_whole(leaf: Leaf, trace: Trace) -> bool:
+    """Whether it is all that one op made, so that another leaf of this op is the same tensor."""
+    return len(leaf.ops) == 1 and trace.ops[leaf.ops[0]].outputs == (leaf.spec,)
+
+
+def _last_calls(wishes: Sequence[Wish], looking: Looking | None, recorded: Recorded) -> list[CallId]:
+    """Calls one of which the forward ended with."""
+    looks = set() if looking is None else {(look.path, look.index) for look in looking.looks}
+    calls = recorded.trace.calls
+    found = [call for call in recorded.attention if (calls[call].path, calls[call].index) in looks]
+    ends = (wish.stage.call if wish.stage.reads is None else wish.stage.reads for wish in wishes)
+    return found + [call for call in ends if call is not None]
 
 
 def _strayed(done: Pass, trace: Trace) -> bool:

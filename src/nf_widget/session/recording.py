@@ -12,6 +12,7 @@ from ..errors import TopologyWarning, ValuesWarning
 from ..inputs import Inputs, model_device
 from ..records import CallId, Note, Trace
 from ..running import Conditions, may_need_grad, record_conditions
+from ..tracing.given_out import GivenOut
 from ..tracing.record import Recording, record, record_calls
 from .options import Options
 from .sites import attention_calls
@@ -20,12 +21,14 @@ from .sites import attention_calls
 @dataclass(frozen=True, slots=True)
 class Recorded:
     """A trace, the conditions that it was made under, the parameters that the forward writes to, and the exception
-    that ended it, which only `errors="show"` lets through. `attention`: the calls that compute attention."""
+    that ended it, which only `errors="show"` lets through. `given_out` is what it gave out, `attention` are the calls
+    that compute attention."""
 
     trace: Trace
     conditions: Conditions
     written: tuple[str, ...]
     error: BaseException | None
+    given_out: GivenOut
     attention: tuple[CallId, ...] = ()
 
 
@@ -49,7 +52,8 @@ def record_model(model: nn.Module, inputs: Inputs, options: Options) -> Recorded
             stacklevel=5,
         )
     attention = attention_calls(recording.trace) if options.attention else ()
-    return Recorded(recording.trace, conditions, recording.written, recording.error, attention)
+    made = recording
+    return Recorded(made.trace, conditions, made.written, made.error, made.given_out, attention)
 
 
 def _second_chance(

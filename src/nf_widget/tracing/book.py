@@ -28,7 +28,7 @@ _Entry: TypeAlias = "tuple[str, OpKind, CallId | None, tuple[OpId, ...], tuple[T
 class OpenCall:
     """A call under way. `first_op` is the id that the next op had when it started; `handled` the exception that was
     being handled then. `aside`: ops of tensors on attributes of objects that it was given, which count as received only
-    where they are read: a cache of all layers is given to each."""
+    where they are read: a cache of all layers is given to each. `left` is when it ended, in seconds."""
 
     id: CallId
     path: str
@@ -41,6 +41,7 @@ class OpenCall:
     handled: BaseException | None
     outputs: tuple[Leaf, ...] = ()
     finished: bool = False
+    left: float = 0.0
 
 
 class Book:
@@ -173,6 +174,10 @@ class Book:
     def result(self, value: Any) -> tuple[Leaf, ...]:
         """The tensors in containers of what the root's call gave out."""
         return tuple(self._leaf(path, tensor) for path, tensor in leaves(value))
+
+    def seconds_after(self, call: CallId) -> float:
+        """How long the forward went on when this call had ended."""
+        return self._calls[CallId(0)].left - self._calls[call].left
 
     def saved_between(self, first: Sequence[OpId], last: Sequence[OpId]) -> tuple[OpId, ...]:
         """The ops through which values flow from `first` to `last`, with both, and what they read; all before `last`

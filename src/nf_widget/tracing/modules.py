@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -65,6 +66,7 @@ class _Watch:
                 self._book.ended(call, error)
                 return None
             call.finished = True
+            call.left = time.perf_counter()
             if output is None:
                 return None
             leaf = self._known(output)

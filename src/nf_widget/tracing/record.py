@@ -18,17 +18,20 @@ from .book import Book
 from .dataflow import DataflowTracer
 from .describe import Describer, type_name
 from .failure import failure_of
+from .given_out import GivenOut
 from .modules import watched_modules
 from .storage import address
 
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """A trace, the exception that ended it, if one did, and the parameters that the forward wrote to."""
+    """A trace, the exception that ended it, if one did, the parameters that the forward wrote to, and what it gave
+    out."""
 
     trace: Trace
     error: Exception | None
     written: tuple[str, ...]
+    given_out: GivenOut
 
 
 def record(model: nn.Module, inputs: Inputs, conditions: Conditions) -> Recording:
@@ -48,6 +51,7 @@ def _record(model: nn.Module, inputs: Inputs, conditions: Conditions, *, traced:
     error: Exception | None = None
     failure: Failure | None = None
     outputs: tuple[Leaf, ...] = ()
+    result = None
     with borrowed(model, conditions) as state:
         args, kwargs, tensors = inputs.fresh()
         entries = _enter_inputs(book, inputs, tensors)
@@ -60,14 +64,17 @@ def _record(model: nn.Module, inputs: Inputs, conditions: Conditions, *, traced:
             error, failure = raised, failure_of(book, raised)
         written = state.written()
         modules = state.modules
+        given_out = GivenOut(result, state.tensors(), book.seconds_after)
         result = args = kwargs = tensors = None  # type: ignore[assignment]
     book.forget_errors()
     if error is not None:
         traceback.clear_frames(error.__traceback__)
-    if book.suspects():
+    if book.suspects():  # one may be what was given out
+        given_out.take()
         gc.collect()
     book.settle()
-    return Recording(_trace(model, modules, book, entries=entries, outputs=outputs, failure=failure), error, written)
+    trace = _trace(model, modules, book, entries=entries, outputs=outputs, failure=failure)
+    return Recording(trace, error, written, given_out)
 
 
 @contextmanager

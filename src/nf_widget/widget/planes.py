@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ..records import Request, Tile
+from ..session.axes import channels_of
 from ..session.flow import Flow
-from ..session.passes import channels_of
 from . import export
 
 

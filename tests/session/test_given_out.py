@@ -1,0 +1,110 @@
+"""The first picture: what the metadata pass gave out is not made again, and is what a whole capture pass would show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from nf_widget import Flow, trace
+
+
+class Counted(nn.Module):
+    """Two linear layers, of which the second notes each of its runs; `end` makes the result of what it gives out."""
+
+    def __init__(self, end: Callable[[nn.Module, Tensor], Any] = lambda _, y: y) -> None:
+        super().__init__()
+        self.first = nn.Linear(8, 8)
+        self.last = nn.Linear(8, 4)
+        self.register_buffer("held", torch.zeros(4))
+        self.end = end
+        runs: list[int] = []
+        self.runs = lambda: runs
+        self.last.register_forward_hook(lambda *_: runs.append(1))
+
+    def forward(self, x: Tensor) -> Any:
+        return self.end(self, self.last(self.first(x).relu()))
+
+
+def _buffer(model: nn.Module, y: Tensor) -> Tensor:
+    held: Tensor = model.held  # type: ignore[assignment]
+    return held.copy_(y[0])
+
+
+def _seen_through_data(model: nn.Module, y: Tensor) -> Tensor:
+    return _buffer(model, y).data[:2]
+
+
+# What the model gives out, and how often its last layer runs for the first picture.
+ENDS: dict[str, tuple[Callable[[nn.Module, Tensor], Any], int]] = {
+    "as it is": (lambda _, y: y, 1),
+    "written to after the last stage": (lambda _, y: y.relu_(), 2),
+    "written to by hand": (lambda _, y: y.mul_(2) + 0, 2),
+    "a part of it": (lambda _, y: y[:, :2], 2),
+    "one of two that one op made": (lambda _, y: y.split(2, dim=1), 2),
+    "in containers": (lambda _, y: {"logits": y, "more": [y * 2, None]}, 1),
+    "a buffer, put back later": (_buffer, 2),
+    "memory of a buffer, put back later": (_seen_through_data, 2),
+    "sparse": (lambda _, y: y.relu().to_sparse(), 2),
+}
+
+
+def _statistics(flow: Flow) -> dict[str, Any]:
+    return {f"{name} {s.leaf}": s.statistics for name, all_of in flow.overview().items() for s in all_of}
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_the_first_picture_is_that_of_a_whole_pass(end: str) -> None:
+    torch.manual_seed(0)
+    make, runs = ENDS[end]
+    model, x = Counted(make).eval(), torch.randn(3, 8)
+    flow = trace(model, x)
+    assert len(model.runs()) == runs
+    # A frame looked at later has no metadata pass of its own.
+    again = trace(model, frames=[torch.zeros(3, 8), x])
+    later = {f"{name} {s.leaf}": s.statistics for name, all_of in again.overview(1).items() for s in all_of}
+    assert repr(_statistics(flow)) == repr(later)
+    assert model.held.eq(0).all()  # type: ignore[operator]
+
+
+def test_the_first_picture_belongs_to_its_own_frame() -> None:
+    torch.manual_seed(0)
+    model = Counted().eval()
+    frames = [torch.randn(2, 8) for _ in range(3)]
+    flow = trace(model, frames=frames)
+    for index in (1, 0, 2):
+        shown = flow.summary("output", frame=index).statistics
+        assert shown is not None
+        assert shown.mean == pytest.approx(model(frames[index])[0].mean().item(), abs=1e-6)
+
+
+def test_the_time_of_the_forward_is_told_although_it_ended_early() -> None:
+    model = nn.Sequential(*(nn.Linear(64, 64) for _ in range(8)))
+    flow = trace(model, torch.randn(2, 64))
+    assert flow.forward_ms is not None
+    first = flow.forward_ms
+    assert 0 < first < 10_000
+
+
+def test_every_stage_at_hand_runs_the_model_once() -> None:
+    model = Counted().eval()
+    flow = trace(model, torch.randn(2, 8), layers=["last"])
+    assert len(model.runs()) == 1
+    assert flow.summary("last").statistics == flow.summary("output").statistics
+
+
+def test_a_fused_encoder_is_shown_as_it_runs_without_hooks() -> None:
+    torch.manual_seed(0)
+    layer = nn.TransformerEncoderLayer(64, 4, 128, batch_first=True)
+    x = torch.randn(1, 50, 64)
+    flow = trace(nn.TransformerEncoder(layer, 2).eval(), frames=[x, x], layers=["layers.0", "layers.1"])
+    assert flow.summary("output", frame=0).statistics == flow.summary("output", frame=1).statistics
+
+
+def test_gradients_of_the_forward_do_not_keep_the_first_picture_from_being_made() -> None:
+    model = Counted(lambda _, y: torch.autograd.grad(y.sum(), y, create_graph=True)[0] * y).eval()
+    flow = trace(model, torch.randn(2, 8))
+    assert flow.summary("output").statistics == flow.summary("last").statistics
