@@ -15,10 +15,10 @@ OPEN = {"session", "protocol", "widget"}
 EVERYONE = {"records", "errors", "nested", "naming", "functions", "_version"}
 ALLOWED = {
     "widget": {
-        "protocol", "session.flow", "session.opening", "session.options", "widget.bundle", "widget.differences",
-        "widget.export", "widget.idle", "widget.mainthread", "widget.planes", "widget.synced",
+        "protocol", "session.flow", "session.opening", "session.options", "widget.differences", "widget.export",
+        "widget.idle", "widget.mainthread", "widget.planes", "widget.synced",
     },
-    "widget.synced": {"protocol", "protocol.budget"},
+    "widget.synced": {"protocol", "protocol.budget", "widget.bundle"},
     "widget.differences": {"session.flow", "colours"},
     "widget.idle": {"session.flow"},
     "widget.planes": {"session.axes", "session.flow", "widget.export"},

@@ -22,6 +22,12 @@ NfWidgetWarning (UserWarning)
 
 from __future__ import annotations
 
+import sys
+import warnings
+from pathlib import Path
+
+_PACKAGE = str(Path(__file__).parent)
+
 
 class NfWidgetError(Exception):
     """Base of all errors of this package."""
@@ -92,3 +98,13 @@ class PathWarning(NfWidgetWarning):
 
 class ValuesWarning(NfWidgetWarning):
     """There are no values to show."""
+
+
+def warn(text: str, category: type[NfWidgetWarning]) -> None:
+    """Warn, of the line that called this package, however deep in it the cause was found."""
+    level, last, frame = 1, 1, sys._getframe()  # noqa: SLF001 - `warnings` knows no such option before Python 3.12
+    while frame.f_back is not None:
+        level, frame = level + 1, frame.f_back
+        if frame.f_code.co_filename.startswith(_PACKAGE):
+            last = level
+    warnings.warn(text, category, stacklevel=last + 1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
@@ -15,7 +14,7 @@ from torch import nn
 from nf_widget.inputs import Inputs
 from nf_widget.running import Conditions, along, named_modules, unfused
 
-from ..errors import PathWarning
+from ..errors import PathWarning, warn
 from .run import Pass, Plan, Tap, capture
 
 _FUSED = (nn.TransformerEncoder, nn.TransformerEncoderLayer, nn.MultiheadAttention)
@@ -30,11 +29,10 @@ def capture_apart(model: nn.Module, inputs: Inputs, conditions: Conditions, plan
         done = capture(model, inputs, conditions, replace(plan, attention=None))
     looked = capture(model, inputs, conditions, Plan(written=plan.written, attention=plan.attention))
     if looked.error is not None and done.error is None:
-        warnings.warn(
+        warn(
             "No attention is shown, since the model raises without its fused path: "
             f"{type(looked.error).__name__}: {looked.error}",
             PathWarning,
-            stacklevel=6,
         )
     return done
 
@@ -43,11 +41,10 @@ def warn_of_unfused(model: nn.Module, conditions: Conditions, taps: Sequence[Tap
     """A hook inside of a fused layer makes torch take the unfused path there, in which padded places differ."""
     inside = _inside_fused(model, taps, conditions)
     if inside:
-        warnings.warn(
+        warn(
             f"{inside[0]} lies inside nn.TransformerEncoderLayer: looking into it makes torch take the unfused path, "
             "so values may differ from a plain run by rounding, and at padded places.",
             PathWarning,
-            stacklevel=6,
         )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import sys
 import threading
-import warnings
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -15,7 +14,7 @@ import torch
 from torch import nn
 from torch.nn.parameter import UninitializedBuffer
 
-from ..errors import StateWarning
+from ..errors import StateWarning, warn
 from .conditions import Conditions, TrainingMode, record_conditions, training_flags, under
 from .fused import unfused
 from .hooks import hooked
@@ -97,11 +96,10 @@ def may_need_grad(error: BaseException) -> bool:
 def runnable(model: nn.Module) -> nn.Module:
     """The model to run: itself, or, when it has lazy parameters, a copy, so that the user's stays lazy."""
     if any(isinstance(t, LAZY) for t in (*model.parameters(), *model.buffers())):
-        warnings.warn(
+        warn(
             "The model has lazy modules that have not seen an input: a copy was initialised and is shown. "
             "Run the model once to initialise your own, then look again.",
             StateWarning,
-            stacklevel=4,
         )
         # torch copies lazy parameters, and refuses to copy lazy buffers.
         empty = {id(b): _like(b) for b in model.buffers() if isinstance(b, UninitializedBuffer)}
@@ -120,10 +118,9 @@ def _give_back(state: ModelState) -> None:
     lost = state.restore()
     if lost:
         shown = ", ".join(lost[:5]) + (f" and {len(lost) - 5} more" if len(lost) > 5 else "")
-        warnings.warn(
+        warn(
             f"The forward wrote to {shown}; it could not be put back, since no copy of it was kept.",
             StateWarning,
-            stacklevel=5,
         )
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import itertools
 import threading
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from torch import Tensor, nn
 
-from ..errors import NotRunWarning, StageError
+from ..errors import NotRunWarning, StageError, warn
 from ..frames import Frames
 from ..inputs import Inputs, normalise
 from ..nested import Nested
@@ -251,11 +250,10 @@ class Flow:
     def _follow(self, frame: int) -> bool:
         """Record this frame's own path. False where that has been done: the forward differs from run to run."""
         if frame in self._cut_of:
-            warnings.warn(
+            warn(
                 "This forward calls other modules each time it runs, under the same random numbers: what is shown "
                 "may belong to several runs.",
                 NotRunWarning,
-                stacklevel=4,
             )
             return False
         inputs = self._inputs(frame)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from torch import nn
 
 from ..errors import InputError
-from ..frames import frames_of, single
+from ..frames import Frames, frames_of, single
 from ..inputs import check_model
 from ..nested import Nested
 from ..running import runnable
@@ -51,6 +51,24 @@ def trace(
     Parameters, buffers, flags, hooks, random generators and inputs are afterwards as they were.
     Raises `ModelError`, `InputError`, `LayerError`, `OptionError`, and whatever the model raises.
     """
+    asked = prepared(
+        model, x, kwargs=kwargs, frames=frames, frame_count=frame_count, frame_labels=frame_labels, **options
+    )
+    return Flow(*asked)
+
+
+def prepared(
+    model: nn.Module,
+    x: Nested = None,
+    *,
+    kwargs: Mapping[str, Nested] | None = None,
+    frames: Any = None,
+    frame_count: int | None = None,
+    frame_labels: Sequence[str] | None = None,
+    **options: Unpack[OptionWords],
+) -> tuple[nn.Module, Frames, dict[str, Nested], Options]:
+    """What a Flow is made of, from the words of `trace`, before the model runs. Raises `ModelError`, `InputError` and
+    `OptionError`."""
     settings = Options.of(options)
     check_model(model)
     if frames is not None and x is not None:
@@ -60,4 +78,4 @@ def trace(
             "No input: pass what the model's forward takes as x, keywords as kwargs, or several as frames."
         )
     sequence = single(x) if frames is None else frames_of(frames, frame_count, frame_labels)
-    return Flow(runnable(model), sequence, dict(kwargs or {}), configured(settings, model))
+    return runnable(model), sequence, dict(kwargs or {}), configured(settings, model)

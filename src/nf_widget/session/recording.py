@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import sys
-import warnings
 from dataclasses import dataclass, replace
 
 from torch import nn
 
-from ..errors import TopologyWarning, ValuesWarning
+from ..errors import TopologyWarning, ValuesWarning, warn
 from ..inputs import Inputs, model_device
 from ..records import CallId, Note, Trace
 from ..running import Conditions, may_need_grad, record_conditions
@@ -45,11 +44,10 @@ def record_model(model: nn.Module, inputs: Inputs, options: Options) -> Recorded
     if recording.error is not None:
         recording = _second_chance(model, inputs, conditions, options, recording)
     if device.type == "meta":
-        warnings.warn(
+        warn(
             "The model is on the meta device: its structure is shown, but meta tensors have no values. "
             "Move it to a real device (to_empty, then load weights) to see activations.",
             ValuesWarning,
-            stacklevel=5,
         )
     attention = attention_calls(recording.trace) if options.attention else ()
     made = recording
@@ -66,7 +64,7 @@ def _second_chance(
             f"The forward failed under the dataflow tracer ({type(first.error).__name__}: {first.error}) but not "
             "without it. The stages are shown in execution order."
         )
-        warnings.warn(text, TopologyWarning, stacklevel=6)
+        warn(text, TopologyWarning)
         note = Note("untraced", text)
         return replace(again, trace=replace(again.trace, notes=(*again.trace.notes, note)))
     if options.errors == "show":

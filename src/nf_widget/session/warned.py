@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 
-from ..errors import NfWidgetWarning, NotRunWarning
+from ..errors import NfWidgetWarning, NotRunWarning, warn
 from ..records import Note
 
 _CATEGORIES: dict[str, type[NfWidgetWarning]] = {"not-run": NotRunWarning}
@@ -16,4 +15,4 @@ def warn_about(notes: Iterable[Note]) -> None:
     for note in notes:
         category = _CATEGORIES.get(note.kind)
         if category is not None:
-            warnings.warn(note.text, category, stacklevel=4)
+            warn(note.text, category)

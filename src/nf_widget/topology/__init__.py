@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Literal
 
 from torch import nn
 
-from ..errors import TopologyError, TopologyWarning
+from ..errors import TopologyError, TopologyWarning, warn
 from ..records import Edge, Note, Selection, Stage, StageGraph, TopologyName, Trace
 from .fx import symbolic_edges
 from .kinds import with_kinds
@@ -43,7 +42,7 @@ def build(
         edges, used = STRATEGIES[wanted](model, trace, selection, setting), wanted
     except TopologyError as error:
         text = f"{error} The stages are chained in execution order instead."
-        warnings.warn(text, TopologyWarning, stacklevel=4)
+        warn(text, TopologyWarning)
         notes.append(Note("topology", text))
         edges, used = sequential_edges(model, trace, selection), "sequential"
     stages = stage_boxes(trace, selection)

@@ -16,8 +16,8 @@ from .. import protocol
 from ..errors import BusyError, OptionError
 from ..nested import Nested
 from ..session.flow import Flow
-from ..session.opening import trace
-from . import bundle, differences, export
+from ..session.opening import prepared
+from . import differences, export
 from .idle import Idle
 from .mainthread import MainThread
 from .planes import every_plane
@@ -68,14 +68,21 @@ class FlowWidget(SyncedState):
         frame_labels: Sequence[str] | None = None,
         **options: Unpack[OptionWords],
     ) -> None:
-        self._begin(
-            trace(model, x, kwargs=kwargs, frames=frames, frame_count=frame_count, frame_labels=frame_labels, **options)
+        asked = prepared(
+            model, x, kwargs=kwargs, frames=frames, frame_count=frame_count, frame_labels=frame_labels, **options
         )
+        super().__init__()  # from here on, before the model runs, the page loads the front end
+        try:
+            self._begin(Flow(*asked))
+        except BaseException:
+            self.close()
+            raise
 
     @classmethod
     def from_flow(cls, flow: Flow) -> FlowWidget:
         """A widget that shows a Flow made by `trace`, without running the model again."""
         widget = cls.__new__(cls)
+        SyncedState.__init__(widget)
         widget._begin(flow)  # noqa: SLF001 - of its own class
         return widget
 
@@ -125,6 +132,8 @@ class FlowWidget(SyncedState):
             self._main = None
             self.unobserve_all()
         self._flow = None
+        if self.comm is not None:
+            self.layout.close()
         super().close()
 
     def __repr__(self) -> str:
@@ -132,7 +141,6 @@ class FlowWidget(SyncedState):
         return "FlowWidget (closed)" if self._flow is None else str(self._flow)
 
     def _begin(self, flow: Flow) -> None:
-        script, styles = bundle.load()
         self._flow = flow
         self._beat = 0
         self._direction = 1
@@ -141,22 +149,14 @@ class FlowWidget(SyncedState):
         sample = min(flow.options.sample, flow.sample_count - 1)
         # What the pictures are of; None where they must be made anew.
         self._shown: _Place | None = _Place(0, sample, None, channels=True, colours=True)
-        super().__init__(
-            _esm=script.read_text(encoding="utf-8"),
-            _css=styles.read_text(encoding="utf-8"),
-            graph=self._encoded_graph(),
-            overview=protocol.encode_overview(flow.overview(0, sample), frame=0, sample=sample),
-            frame_count=flow.frame_count,
-            frame_labels=list(flow.frame_labels),
-            sample=sample,
-            sample_count=flow.sample_count,
-            expanded=list(flow.expanded),
-            wanted={"seq": 0, "tiles": []},
-            tiles=protocol.encode_tiles((), seq=0),
-            thumbnails=protocol.encode_thumbnails({}, sample),
-            options=protocol.default_options(),
-            status=protocol.encode_status("idle", beat=0),
-        )
+        with self.hold_sync(), self.hold_trait_notifications():
+            self.graph = self._encoded_graph()
+            self.overview = protocol.encode_overview(flow.overview(0, sample), frame=0, sample=sample)
+            self.frame_count, self.frame_labels = flow.frame_count, list(flow.frame_labels)
+            self.sample, self.sample_count = sample, flow.sample_count
+            self.expanded = list(flow.expanded)
+            self.thumbnails = protocol.encode_thumbnails({}, sample)
+            self.status = protocol.encode_status("idle", beat=0)
         self.observe(self._on_wanted, names=["wanted"])
         self.observe(self._on_place, names=["frame", "sample", "reference"])
         self.observe(self._on_expanded, names=["expanded"])

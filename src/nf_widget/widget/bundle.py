@@ -39,7 +39,7 @@ def _fault(static: Path, js: Path | None) -> str:
         return "was not written by the package's build, or was changed since"
     if found.protocol != VERSION:
         return f"speaks version {found.protocol} of the protocol, and this package version {VERSION}"
-    if js is not None and found.sources != stamp.sources_digest(js):
+    if js is not None and stamp.may_be_stale(js, static) and found.sources != stamp.sources_digest(js):
         return f"is stale: {js} has changed since it was built"
     return ""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -29,13 +29,18 @@ class Stamp:
 def sources_digest(js: Path) -> str:
     """SHA-256 of everything under `js` that the bundle is made from. Line ends do not count: git may change them."""
     total = hashlib.sha256()
-    files = [js / name for name in ("build.mjs", "package.json", "package-lock.json", "tsconfig.json")]
-    files += (path for path in (js / "src").rglob("*") if path.is_file() and not path.name.startswith("."))
+    files = [path for path in _sources(js) if path.is_file() and not path.name.startswith(".")]
     for path in sorted(files, key=lambda path: path.relative_to(js).as_posix()):
         content = path.read_bytes().replace(b"\r\n", b"\n")
         total.update(f"{path.relative_to(js).as_posix()}\0{len(content)}\0".encode())
         total.update(content)
     return total.hexdigest()
+
+
+def may_be_stale(js: Path, static: Path) -> bool:
+    """Whether a source, or a folder of them, was written to after the stamp: reading all of them takes longer."""
+    stamped = (static / STAMP).stat().st_mtime_ns
+    return any(path.stat().st_mtime_ns >= stamped for path in _sources(js))
 
 
 def protocol_version(js: Path) -> int:
@@ -49,6 +54,12 @@ def protocol_version(js: Path) -> int:
 def files_digest(static: Path) -> dict[str, str]:
     """The digest of each bundle file. Raises `FileNotFoundError`."""
     return {name: hashlib.sha256((static / name).read_bytes()).hexdigest() for name in FILES}
+
+
+def _sources(js: Path) -> Iterator[Path]:
+    """Files, and the folders that they lie in."""
+    yield from (js / name for name in ("build.mjs", "package.json", "package-lock.json", "tsconfig.json", "src"))
+    yield from (js / "src").rglob("*")
 
 
 def write(static: Path, js: Path) -> None:

@@ -10,6 +10,7 @@ import traitlets
 
 from .. import protocol
 from ..protocol.budget import buffer_bytes, fitted
+from . import bundle
 
 
 class SyncedState(anywidget.AnyWidget):
@@ -39,6 +40,17 @@ class SyncedState(anywidget.AnyWidget):
 
     Exact values are let go first, once they were sent; then the largest pictures are left out.
     """
+
+    def __init__(self) -> None:
+        script, styles = bundle.load()
+        super().__init__(
+            _esm=script.read_text(encoding="utf-8"),
+            _css=styles.read_text(encoding="utf-8"),
+            wanted={"seq": 0, "tiles": []},
+            tiles=protocol.encode_tiles((), seq=0),
+            options=protocol.default_options(),
+            status=protocol.encode_status("busy", beat=0),
+        )
 
     def get_state(self, key: str | Iterable[str] | None = None, drop_defaults: bool = False) -> dict[str, Any]:  # noqa: ARG002, FBT001, FBT002
         """The state, as ipywidgets asks for it. It is whole, always: a page without Python knows no default of ours."""
