@@ -102,3 +102,24 @@ def test_two_pages_share_one_kernel(shown: Lab, second: Lab) -> None:
     assert shown.value("w.overview['frame']") == 2
     second.screenshot("second-page")
     assert not second.problems, "\n".join(second.problems)
+
+
+WRONG = """
+for _ in range(3):
+    try:
+        FlowWidget(model, torch.rand(1, 5, 64, 64))
+    except RuntimeError as error:
+        print("raised:", error)
+"""
+
+
+def test_a_model_that_raises_leaves_the_page_quiet(lab: Lab) -> None:
+    """The page has begun to load the front end by then. The next cell, which is right, shows its widget."""
+    lab.open(steps.NET, WRONG, "w")
+    lab.run_all()
+    expect(lab.page.get_by_text("raised:").first).to_be_visible()
+    expect(lab.stage("output")).to_be_visible()
+    expect(lab.widget).to_have_attribute("data-state", "idle")
+    lab.screenshot("kernel-raised")
+    open_ones = "sum(type(each).__name__ == 'FlowWidget' for each in widgets._instances.values())"
+    assert lab.value(f"(lambda widgets: {open_ones})(__import__('ipywidgets').widgets.widget)") == 1

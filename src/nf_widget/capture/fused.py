@@ -76,7 +76,7 @@ def _can_be_fused(layer: nn.TransformerEncoderLayer) -> bool:
 @contextmanager
 def _unfused(model: nn.Module, conditions: Conditions, taps: Sequence[Tap]) -> Iterator[None]:
     """No fused paths, where a hook inside of one would never be reached: torch 2.4 does not look for hooks there."""
-    unseen = not _hooks_are_noticed() and bool(_inside_fused(model, taps, conditions))
+    unseen = bool(_inside_fused(model, taps, conditions)) and not _hooks_are_noticed()
     with unfused() if unseen else nullcontext():
         yield
 

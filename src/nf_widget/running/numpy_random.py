@@ -7,6 +7,7 @@ import ctypes
 from typing import Any
 
 import numpy as np
+import numpy.random  # else the first pass waits for it
 
 # 624 words and a position.
 _BYTES = 625 * 4
