@@ -18,7 +18,8 @@ from torch.nn.attention.bias import causal_lower_right, causal_upper_left
 from allocations import Allocations
 from nf_widget import PathWarning, trace
 from nf_widget.capture.heads import cut_weights, kept_copy, summarise, whole_weights
-from nf_widget.capture.weights import SAFE, given_to_product, laid_out, product
+from nf_widget.capture.layout import laid_out
+from nf_widget.capture.weights import SAFE, given_to_product, product
 from nf_widget.records import FeatureMaps, Nothing, Request
 
 B, H, Q, D = 2, 4, 6, 8

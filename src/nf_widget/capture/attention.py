@@ -26,8 +26,9 @@ from ..records import Nothing
 from .flex import NAME as FLEX
 from .flex import given_to_flex
 from .heads import FAULTS
+from .layout import laid_out
 from .projected import given_to_module
-from .weights import Made, Weights, given_to_product, laid_out
+from .weights import Made, Weights, given_to_product
 
 _SOFTMAX = frozenset({"softmax", "special_softmax"})
 _PRODUCTS = frozenset({"matmul", "__matmul__", "bmm", "baddbmm", "einsum"})

@@ -11,7 +11,8 @@ import torch
 from torch import Tensor
 
 from ..records import TensorSpec
-from .weights import Head, Layout, Move, Weights, laid_out, plane_at, spec_for, wide
+from .layout import Layout, laid_out
+from .weights import Head, Move, Weights, plane_at, spec_for, wide
 
 # Its name as an operator, which a mode sees.
 NAME = "flex_attention"

@@ -109,6 +109,15 @@ def _heads(weights: Weights, sample: int) -> Tensor:
     return torch.stack([head_rows(weights.head(sample, item)) for item in range(weights.layout.items)])
 
 
+def _some_rows(weights: Weights, sample: int, start: int, step: int) -> Tensor:
+    """`[head, query, key]` of every `step`th query from `start` on: no more than are looked at."""
+    queries, keys = weights.layout.shape[-2:]
+    if isinstance(weights, Product):
+        return weights.heads(sample, max(1, _LIMIT // (len(range(start, queries, step)) * keys)), start, step)
+    heads = (weights.head(sample, item) for item in range(weights.layout.items))
+    return torch.stack([head.rows(start, head.queries, step) for head in heads])
+
+
 def _chunks(head: Head, start: int, stop: int) -> Iterator[tuple[int, Tensor]]:
     step = max(1, _LIMIT // head.keys)
     for first in range(start, stop, step):
@@ -136,12 +145,9 @@ def _sampled(weights: Weights, leaf: str, sample: int) -> Summary:
     most = min(_LIMIT, _LOOKED // layout.items) // size[1]
     step = size[0] // min(size[0], max(shape[0], most))
     tally = _Tally()
-    maps = []
-    for item in range(layout.items):
-        rows = weights.head(sample, item).rows(step // 2, size[0], step)
-        tally.add(rows)
-        maps.append(adaptive_avg_pool2d(rows.unsqueeze(0), shape)[0])
-    picture = feature_maps(torch.stack(maps), range(layout.items), limit=_LIMIT)
+    rows = _some_rows(weights, sample, step // 2, step)
+    tally.add(rows.flatten(0, 1))
+    picture = feature_maps(adaptive_avg_pool2d(rows, shape), range(layout.items), limit=_LIMIT)
     picture = replace(picture, size=size, pooled=True)
     stats, histogram = tally.statistics(layout.items * size[0] * size[1])
     axes = layout.axes

@@ -11,7 +11,8 @@ from torch import Tensor
 from torch.nn.functional import linear, pad
 
 from ..records import AxisName, TensorSpec
-from .weights import SAFE, Head, Layout, Move, Weights, product, spec_for
+from .layout import Layout
+from .weights import SAFE, Head, Move, Weights, product, spec_for
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from ..records import Axes, AxisName, TensorSpec
+from ..records import TensorSpec
+from .layout import Layout, laid_out
 
 # Since torch 2.5 a query that may look nowhere gets zeros from the fused function, and not NaN.
 SAFE = hasattr(torch.ops.aten, "_safe_softmax")
@@ -35,51 +36,6 @@ class Head:
     rows: Rows
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """`names` and `shape` of the weights, of which the last two are query and key; `batch` says whether the first is
-    the sample. `lead` is what the leading dimensions are in memory: heads may be folded into the batch."""
-
-    names: tuple[AxisName, ...]
-    shape: tuple[int, ...]
-    lead: tuple[int, ...]
-
-    @property
-    def batched(self) -> bool:
-        return self.names[:1] == ("batch",)
-
-    @property
-    def samples(self) -> int:
-        return self.shape[0] if self.batched else 1
-
-    @property
-    def items(self) -> int:
-        """Heads of one sample; of all windows, where the sample was cut into windows."""
-        return math.prod(self.shape[int(self.batched) : -2])
-
-    @property
-    def axes(self) -> Axes:
-        return Axes(self.names, "attention", "known: the weights of an attention")
-
-    def index(self, sample: int, item: int) -> tuple[int, ...]:
-        """Place along `lead`. Raises `IndexError`."""
-        if not 0 <= item < self.items:
-            raise IndexError(f"There is no head {item}: there are {self.items}.")
-        flat = self.first(sample) + item
-        places = []
-        for size in reversed(self.lead):
-            places.append(flat % size)
-            flat //= size
-        return tuple(reversed(places))
-
-    def first(self, sample: int) -> int:
-        """Number of a sample's first head among all. A batch of one is shared by all samples. Raises `IndexError`."""
-        at = sample if self.samples > 1 else 0
-        if not 0 <= at < self.samples:
-            raise IndexError(f"There is no sample {sample} in a batch of {self.samples}.")
-        return at * self.items
-
-
 class Weights(Protocol):
     """The attention weights of one call."""
 
@@ -98,32 +54,6 @@ class Weights(Protocol):
 
     def moved(self, move: Move) -> Weights:
         """The same from other copies of `tensors`."""
-
-
-def laid_out(lead: Sequence[int], queries: int, keys: int, batch: int | None) -> Layout:
-    """Names for the leading dimensions of weights: `batch` is the model's batch size, None when it is not known.
-
-    The first dimension is cut into samples and what each was folded with: heads where it is the only one, else windows.
-    """
-    first, rest = (lead[0], tuple(lead[1:])) if lead else (1, ())
-    shape: tuple[int, ...]
-    names: tuple[AxisName, ...]
-    if not lead:
-        names, shape = ("head",), (1,)
-    elif batch is None or first % batch:
-        names, shape = (("batch", *_others(rest)), tuple(lead)) if rest else (("head",), tuple(lead))
-    elif not rest:
-        names, shape = ("batch", "head"), (batch, first // batch)
-    elif first == batch:
-        names, shape = ("batch", *_others(rest)), tuple(lead)
-    else:
-        names, shape = ("batch", "other", *_others(rest)), (batch, first // batch, *rest)
-    return Layout((*names, "query", "key"), (*shape, queries, keys), tuple(lead))
-
-
-def _others(rest: Sequence[int]) -> tuple[AxisName, ...]:
-    other: AxisName = "other"
-    return (*(other for _ in rest[1:]), "head")
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,8 +118,11 @@ class Product:
         query, key = plane_at(self.query, place, lead), plane_at(self.key, place, lead)
         return product(query, key, masks, causal=self.causal, scale=self.scale, safe=SAFE)
 
-    def heads(self, sample: int, at_once: int) -> Tensor:
-        """`[head, query, key]`, so many heads at a time. Raises `IndexError`."""
+    def heads(self, sample: int, at_once: int, start: int = 0, step: int = 1) -> Tensor:
+        """`[head, query, key]` of every `step`th query from `start` on, so many heads at a time.
+
+        Raises `IndexError`.
+        """
         first, items, lead = self.layout.first(sample), self.layout.items, self.layout.lead
         given = [self.query, self.key, *([] if self.mask is None else [self.mask])]
         if lead[:1] == (self.layout.samples,):  # nothing of the other samples need be copied
@@ -197,12 +130,13 @@ class Product:
             given = [tensor[at] if (tensor.ndim, len(tensor)) == whole else tensor for tensor in given]
             first, lead = 0, (1, *lead[1:])
         query, key, *masks = (planes_of(tensor, lead)[first : first + items] for tensor in given)
-        made = []
-        for part in (slice(start, start + at_once) for start in range(0, items, at_once)):
-            some = [mask[part] for mask in masks]
-            head = product(query[part], key[part], some, causal=self.causal, scale=self.scale, safe=SAFE)
-            made.append(head.rows(0, head.queries))
-        return made[0] if len(made) == 1 else torch.cat(made)
+        queries, keys = self.layout.shape[-2:]
+        made = query.new_empty((items, len(range(start, queries, step)), keys), dtype=wide(query.dtype))
+        for part in (slice(at, at + at_once) for at in range(0, items, at_once)):
+            some, into = [mask[part] for mask in masks], made[part]
+            head = product(query[part], key[part], some, causal=self.causal, scale=self.scale, safe=SAFE, into=into)
+            head.rows(start, queries, step)
+        return made
 
     def moved(self, move: Move) -> Weights:
         mask = None if self.mask is None else move(self.mask)
@@ -249,11 +183,12 @@ def product(
     scale: float,
     safe: bool,
     hides: bool = False,
+    into: Tensor | None = None,
 ) -> Head:
     """`query: [..., query, feature]`, `key: [..., key, feature]`, `masks: [..., query or 1, key or 1]`.
 
     True in a boolean mask takes part, or, with `hides`, does not; others are added. `safe`: queries that see nothing
-    have weights of 0.
+    have weights of 0. `into` is memory for the rows, for as many as are asked for.
     """
     dtype = wide(query.dtype)
     keys, count = key.to(dtype), key.shape[-2]
@@ -262,7 +197,8 @@ def product(
     def rows(start: int, stop: int, step: int = 1) -> Tensor:
         # Keys after the last one that any of these queries sees need no work.
         seen = count if causal is None else min(count, max(0, stop + causal))
-        logits = (query[..., start:stop:step, :].to(dtype) * scale) @ keys[..., :seen, :].mT
+        some = query[..., start:stop:step, :].to(dtype) * scale
+        logits = torch.matmul(some, keys[..., :seen, :].mT, out=into if seen == count else None)
         for mask in masks:
             part = (mask if mask.shape[-2] == 1 else mask[..., start:stop:step, :])[..., :seen]
             if part.dtype == torch.bool:
@@ -272,9 +208,11 @@ def product(
         if causal is not None:
             _hide_later(logits, start + causal, step)
         blind = (logits.amax(-1, keepdim=True) == _UNSEEN) if safe and masked and seen else None
-        weights = logits.softmax(-1)
+        # On a CPU in place, a row at a time: touching fresh memory takes longer than the arithmetic.
+        weights = torch.softmax(logits, -1, out=logits if logits.device.type == "cpu" else None)
         weights = weights if blind is None else weights.masked_fill_(blind, 0)
-        return weights if seen == count else pad(weights, (0, count - seen))
+        weights = weights if seen == count else pad(weights, (0, count - seen))
+        return weights if into is None or weights is into else into.copy_(weights)
 
     return Head(query.shape[-2], count, rows)
 

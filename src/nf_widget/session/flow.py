@@ -116,7 +116,7 @@ class Flow:
 
     @property
     def forward_ms(self) -> float | None:
-        """Time of the model's own forward in the last full capture pass, without ours."""
+        """Time of the model's own forward in the last capture pass, without ours; about, where it ended early."""
         return None if self._seconds is None else self._seconds * 1e3
 
     def edge(self, source: str, target: str) -> Edge:

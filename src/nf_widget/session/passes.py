@@ -134,8 +134,9 @@ def capture_stages(
             wish.take_kept(wish.kept, options, trace)
     seconds = done.seconds
     if seconds and served and given_out is not None:
+        # That forward may have been the first of all and slow, but in all of its parts.
         last = _last_calls([*tapped, *read], plan.attention, recorded)
-        seconds += min(map(given_out.seconds_after, last), default=0.0)
+        seconds /= max(map(given_out.share_until, last), default=1.0)
     return Captured(seconds, recorded.error is None and _strayed(done, trace))
 
 

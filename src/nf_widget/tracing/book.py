@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
+import time
 import weakref
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
@@ -28,7 +29,7 @@ _Entry: TypeAlias = "tuple[str, OpKind, CallId | None, tuple[OpId, ...], tuple[T
 class OpenCall:
     """A call under way. `first_op` is the id that the next op had when it started; `handled` the exception that was
     being handled then. `aside`: ops of tensors on attributes of objects that it was given, which count as received only
-    where they are read: a cache of all layers is given to each. `left` is when it ended, in seconds."""
+    where they are read: a cache of all layers is given to each. `entered` and `left` are seconds on one clock."""
 
     id: CallId
     path: str
@@ -41,6 +42,7 @@ class OpenCall:
     handled: BaseException | None
     outputs: tuple[Leaf, ...] = ()
     finished: bool = False
+    entered: float = 0.0
     left: float = 0.0
 
 
@@ -101,6 +103,8 @@ class Book:
         call = OpenCall(call_id, path, index, module, parent, len(self._ops), inputs, aside, handled)
         self._calls[call_id] = call
         stack.append(call)
+        if call_id == 0:
+            call.entered = time.perf_counter()
 
     def op(
         self,
@@ -175,9 +179,10 @@ class Book:
         """The tensors in containers of what the root's call gave out."""
         return tuple(self._leaf(path, tensor) for path, tensor in leaves(value))
 
-    def seconds_after(self, call: CallId) -> float:
-        """How long the forward went on when this call had ended."""
-        return self._calls[CallId(0)].left - self._calls[call].left
+    def share_until(self, call: CallId) -> float:
+        """How much of the forward's time had passed when this call ended: 0 to 1, and 1 where nobody knows."""
+        root, ended = self._calls[CallId(0)], self._calls[call].left
+        return (ended - root.entered) / (root.left - root.entered) if root.entered < ended < root.left else 1.0
 
     def saved_between(self, first: Sequence[OpId], last: Sequence[OpId]) -> tuple[OpId, ...]:
         """The ops through which values flow from `first` to `last`, with both, and what they read; all before `last`

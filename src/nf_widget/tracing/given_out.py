@@ -19,11 +19,11 @@ class GivenOut:
     the CPU's memory (the time that is saved elsewhere is small, and could not be told without waiting for the device),
     none of which shares it with `state`, which is put back after the forward.
 
-    `seconds_after` tells how long the forward went on after a call.
+    `share_until` tells how much of the forward's time had passed when a call ended.
     """
 
-    def __init__(self, result: Any, state: Sequence[Tensor], seconds_after: Callable[[CallId], float]) -> None:
-        self.seconds_after = seconds_after
+    def __init__(self, result: Any, state: Sequence[Tensor], share_until: Callable[[CallId], float]) -> None:
+        self.share_until = share_until
         with torch._C.DisableTorchFunction():
             found = leaves(result)
             lasting = all(_is_ordinary(tensor) for _, tensor in found)

@@ -64,7 +64,7 @@ def _record(model: nn.Module, inputs: Inputs, conditions: Conditions, *, traced:
             error, failure = raised, failure_of(book, raised)
         written = state.written()
         modules = state.modules
-        given_out = GivenOut(result, state.tensors(), book.seconds_after)
+        given_out = GivenOut(result, state.tensors(), book.share_until)
         result = args = kwargs = tensors = None  # type: ignore[assignment]
     book.forget_errors()
     if error is not None:
