@@ -36,10 +36,11 @@ ALLOWED = {
         "session.options", "session.recording", "session.warned", "inputs", "interpret", "selection", "topology",
     },
     "session.passes": {
-        "session.axes", "session.meaning", "session.options", "session.pins", "session.recording", "session.sites",
-        "session.waiting", "capture", "inputs", "tracing",
+        "session.axes", "session.meaning", "session.options", "session.pins", "session.recording", "session.repeats",
+        "session.sites", "session.waiting", "capture", "inputs", "tracing",
     },
     "session.waiting": {"capture"},
+    "session.repeats": {"capture"},
     "session.rollouts": {"session.recording", "capture", "inputs"},
     "session.axes": {"session.options", "capture", "interpret"},
     "session.meaning": {"session.axes", "session.options", "inputs", "interpret"},

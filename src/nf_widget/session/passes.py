@@ -19,20 +19,21 @@ from ..capture.fused import capture_apart, has_fused_path, warn_of_unfused
 from ..capture.heads import cut_weights, kept_copy, summarise, whole_weights
 from ..capture.phases import WORD as PHASE
 from ..capture.phases import phase_named, with_phases
-from ..capture.reducers import Reduction, is_small, reduce
+from ..capture.reducers import Reduction, is_small
 from ..capture.run import Pass, Plan, Tap
 from ..capture.values import physical
 from ..capture.weights import Weights
 from ..errors import StageError
 from ..inputs import Inputs
 from ..nested import leaves, reachable
-from ..records import Axes, CallId, Leaf, Nothing, Request, Stage, Summary, TensorSpec, Tile, Trace
+from ..records import Axes, CallId, Nothing, Request, Stage, Summary, TensorSpec, Tile, Trace
 from ..tracing.given_out import GivenOut
 from .axes import axes_of
 from .meaning import Reader
 from .options import Options
 from .pins import pinned_to, shown_channels
 from .recording import Recorded
+from .repeats import Repeats, is_whole
 from .sites import MOST, Site, sites_of
 from .waiting import Waiting
 
@@ -181,6 +182,7 @@ class _Taker:
         self.reader = Reader(options, trace, inputs)
         self._device = torch.device(options.capture_device)
         self.waiting = Waiting()
+        self._repeats = Repeats(trace)
 
     def take(self, wish: Wish, found: Sequence[tuple[str, Tensor]]) -> None:
         if wish.requests and kept_bytes(dict(found)) > self._options.capture_budget:
@@ -201,10 +203,11 @@ class _Taker:
             pin = wish.pins.get(path)
             channels = None if pin is None else shown_channels(pin)
             done = partial(self._summarised, wish, pin, all(path != known for known, _ in found))
+            asked = Reduction(tensor.clone() if together else tensor, axes, path, wish.sample, channels)
             if together:
-                self.waiting.add(Reduction(tensor.clone(), axes, path, wish.sample, channels), done)
+                self.waiting.add(asked, done)
             else:
-                done(tensor, reduce(tensor, axes, leaf=path, sample=wish.sample, pinned=channels))
+                done(tensor, self._repeats.reduce(wish.stage, asked))
 
     def _summarised(self, wish: Wish, pin: Summary | None, derived: bool, tensor: Tensor, summary: Summary) -> None:  # noqa: FBT001
         summary = self.reader.read(wish.stage, tensor, pinned_to(pin, summary), wish.sample, pin)
@@ -293,7 +296,7 @@ def _output_taker(results: list[Wish], taker: _Taker) -> Callable[[Any], None]:
 def _served(wishes: Sequence[Wish], taker: _Taker, trace: Trace, found: Mapping[str, Tensor]) -> set[int]:
     """Serves those whose tensors are among what the model gave out, and tells which they are, by their `id`."""
     taker.reader.outputs = found
-    same = {leaf.ops: found[leaf.path] for leaf in trace.outputs if leaf.path in found and _is_whole(leaf, trace)}
+    same = {leaf.ops: found[leaf.path] for leaf in trace.outputs if leaf.path in found and is_whole(leaf, trace)}
     served: set[int] = set()
     for wish in wishes if found else ():
         stage, tensors = wish.stage, []
@@ -305,11 +308,6 @@ def _served(wishes: Sequence[Wish], taker: _Taker, trace: Trace, found: Mapping[
             taker.take(wish, tensors)
             served.add(id(wish))
     return served
-
-
-def _is_whole(leaf: Leaf, trace: Trace) -> bool:
-    """Whether it is all that one op made, so that another leaf of this op is the same tensor."""
-    return len(leaf.ops) == 1 and trace.ops[leaf.ops[0]].outputs == (leaf.spec,)
 
 
 def _last_calls(wishes: Sequence[Wish], looking: Looking | None, recorded: Recorded) -> list[CallId]:
