@@ -29,6 +29,8 @@ OVERWRITE = _words(
 )
 # Values leave tensor-land here, and come back there.
 EXITS = _words("numpy tolist __array__ __dlpack__ item __float__ __int__ __complex__ __index__")
+# Of these, Python has the memory itself, and may write to it.
+SHARES = _words("numpy __array__ __dlpack__")
 RETURNS = _words(
     "tensor as_tensor asarray scalar_tensor frombuffer from_numpy from_dlpack full full_like new_full new_tensor"
 )

@@ -17,6 +17,7 @@ ENDS: dict[str, tuple[Callable[[Tensor], Any], int]] = {
     "in a tuple": (lambda y: (y, y * 2), 2),
     "written to": (lambda y: y.mul_(2), 2),
     "written to through data": (lambda y: (y.data.mul_(2), y)[1], 2),
+    "written to by NumPy": (lambda y: (y.detach().numpy().__imul__(2), y)[1], 2),
     "a view": (lambda y: y.view(y.shape), 2),
     "a part": (lambda y: y[:, :30], 2),
 }

@@ -16,7 +16,7 @@ from ..inputs import Inputs, normalise
 from ..nested import Nested
 from ..records import Edge, Note, Request, Stage, StageGraph, StageId, Summary, Tile, Trace
 from ..topology.verify import Verification
-from ..tracing.given_out import GivenOut
+from ..tracing.remains import Remains
 from . import cuts, passes, rollouts
 from .cache import ByteCache, picture_bytes
 from .cuts import Cut
@@ -50,7 +50,7 @@ class Flow:
         self._seconds: float | None = None
         inputs = self._inputs(0)
         recorded = record_model(model, inputs, options)
-        self._given_out = {0: recorded.given_out}  # by the last metadata pass, for its frame
+        self._remains = {0: recorded.remains}  # of the last metadata pass, by its frame
         self._cuts = [cuts.first_cut(model, inputs, recorded, options)]
         self._at = 0
         self._cut_of: dict[int, int] = {}  # of a frame whose forward is known to differ from the first's
@@ -221,7 +221,7 @@ class Flow:
         made = partial(Wish, sample=sample, summed=True, keep=keep, parts=parts)
         wishes = [made(stage, pins=self._pins.of(stage.id)) for stage in stages]
         captured = self._summarise_kept(frame, wishes) if keep else None
-        captured = captured or self._pass(frame, wishes, self._given_out.pop(frame, None))
+        captured = captured or self._pass(frame, wishes, self._remains.pop(frame, None))
         if captured.strayed and frame not in self._cut_of:
             return captured
         if captured.seconds and any(stage.kind == "output" for stage in stages):
@@ -258,7 +258,7 @@ class Flow:
             return False
         inputs = self._inputs(frame)
         recorded = record_model(self._model, inputs, self._options)
-        self._given_out = {frame: recorded.given_out}
+        self._remains = {frame: recorded.remains}
         for index, cut in enumerate(self._cuts):
             if cuts.same_path(cut.trace, recorded.trace):
                 self._cut_of[frame] = self._at = index
@@ -336,9 +336,9 @@ class Flow:
         if open_wishes:
             self._pass(frame, open_wishes)
 
-    def _pass(self, frame: int, wishes: list[Wish], given_out: GivenOut | None = None) -> Captured:
+    def _pass(self, frame: int, wishes: list[Wish], remains: Remains | None = None) -> Captured:
         inputs, recorded = self._inputs(frame), self._cut.recorded
-        captured = capture_stages(self._model, inputs, recorded, wishes, self._options, given_out=given_out)
+        captured = capture_stages(self._model, inputs, recorded, wishes, self._options, remains=remains)
         for wish in wishes:
             if wish.keep:
                 self._activations.put((self._at, frame, wish.stage.id, wish.parts), wish.kept, kept_bytes(wish.kept))

@@ -27,7 +27,7 @@ from ..errors import StageError
 from ..inputs import Inputs
 from ..nested import leaves, reachable
 from ..records import Axes, CallId, Nothing, Request, Stage, Summary, TensorSpec, Tile, Trace
-from ..tracing.given_out import GivenOut
+from ..tracing.remains import Remains
 from .axes import axes_of
 from .meaning import Reader
 from .options import Options
@@ -101,15 +101,15 @@ def capture_stages(
     wishes: Sequence[Wish],
     options: Options,
     *,
-    given_out: GivenOut | None = None,
+    remains: Remains | None = None,
 ) -> Captured:
-    """Fills the wishes. What a pass on the same inputs has just `given_out` is not made again: the forward ends before.
+    """Fills the wishes. What `remains` of a pass on the same inputs is not made again: the forward ends before.
 
     Raises what the model raises, unless the first pass was let through with an error too.
     """
     trace = recorded.trace
-    taker = _Taker(options, trace, inputs)
-    served = _served(wishes, taker, trace, {} if given_out is None or has_fused_path(model) else given_out.take())
+    taker = _Taker(options, recorded, inputs)
+    served = _served(wishes, taker, trace, None if has_fused_path(model) else remains)
     stages = [wish for wish in wishes if wish.stage.kind == "call"]
     tapped = [wish for wish in stages if "outputs" in wish.parts and wish.stage.leaves and id(wish) not in served]
     taps = tuple(_tap(wish, taker, trace) for wish in tapped)
@@ -134,16 +134,16 @@ def capture_stages(
         if wish.keep:
             wish.take_kept(wish.kept, options, trace)
     seconds = done.seconds
-    if seconds and served and given_out is not None:
+    if seconds and served and remains is not None:
         # That forward may have been the first of all and slow, but in all of its parts.
         last = _last_calls([*tapped, *read], plan.attention, recorded)
-        seconds /= max(map(given_out.share_until, last), default=1.0)
+        seconds /= max(map(remains.share_until, last), default=1.0)
     return Captured(seconds, recorded.error is None and _strayed(done, trace))
 
 
 def summarise_kept(kept: Sequence[tuple[Wish, Kept]], inputs: Inputs, recorded: Recorded, options: Options) -> None:
     """Fills wishes for summaries from what an earlier pass on the same inputs kept, without running the model."""
-    taker = _Taker(options, recorded.trace, inputs)
+    taker = _Taker(options, recorded, inputs)
     given = [(wish.stage.path, found) for wish, each in kept if wish.stage.kind == "output" for found in each.values()]
     taker.reader.outputs = {path: found for path, found in given if isinstance(found, Tensor)}
     for wish, leaves_of_stage in kept:
@@ -176,13 +176,13 @@ def kept_bytes(kept: Kept) -> int:
 class _Taker:
     """Reduces, or keeps, the leaves that a stage gives out. Runs inside the forward."""
 
-    def __init__(self, options: Options, trace: Trace, inputs: Inputs) -> None:
+    def __init__(self, options: Options, recorded: Recorded, inputs: Inputs) -> None:
         self._options = options
-        self._trace = trace
-        self.reader = Reader(options, trace, inputs)
+        self._trace = recorded.trace
+        self.reader = Reader(options, recorded.trace, inputs)
         self._device = torch.device(options.capture_device)
         self.waiting = Waiting()
-        self._repeats = Repeats(trace)
+        self._repeats = Repeats(recorded.trace, recorded.remains.private)
 
     def take(self, wish: Wish, found: Sequence[tuple[str, Tensor]]) -> None:
         if wish.requests and kept_bytes(dict(found)) > self._options.capture_budget:
@@ -293,17 +293,22 @@ def _output_taker(results: list[Wish], taker: _Taker) -> Callable[[Any], None]:
     return take
 
 
-def _served(wishes: Sequence[Wish], taker: _Taker, trace: Trace, found: Mapping[str, Tensor]) -> set[int]:
-    """Serves those whose tensors are among what the model gave out, and tells which they are, by their `id`."""
+def _served(wishes: Sequence[Wish], taker: _Taker, trace: Trace, remains: Remains | None) -> set[int]:
+    """Serves those whose tensors are left of the metadata pass, and tells which they are, by their `id`."""
+    found, calls = ({}, {}) if remains is None else remains.take()
     taker.reader.outputs = found
     same = {leaf.ops: found[leaf.path] for leaf in trace.outputs if leaf.path in found and is_whole(leaf, trace)}
     served: set[int] = set()
-    for wish in wishes if found else ():
+    for wish in wishes if found or calls else ():
         stage, tensors = wish.stage, []
         if stage.kind == "output" and stage.path in found:
             tensors = [("", found[stage.path])]
-        elif stage.kind == "call" and "outputs" in wish.parts and all(leaf.ops in same for leaf in stage.leaves):
+        elif stage.kind != "call" or "outputs" not in wish.parts:
+            continue
+        elif all(leaf.ops in same for leaf in stage.leaves):
             tensors = [(leaf.path, same[leaf.ops]) for leaf in stage.leaves]
+        elif stage.call in calls:
+            tensors = [("", calls[stage.call])]
         if tensors:
             taker.take(wish, tensors)
             served.add(id(wish))

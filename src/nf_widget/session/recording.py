@@ -11,8 +11,8 @@ from ..errors import TopologyWarning, ValuesWarning, warn
 from ..inputs import Inputs, model_device
 from ..records import CallId, Note, Trace
 from ..running import Conditions, may_need_grad, record_conditions
-from ..tracing.given_out import GivenOut
 from ..tracing.record import Recording, record, record_calls
+from ..tracing.remains import Remains
 from .options import Options
 from .sites import attention_calls
 
@@ -20,14 +20,14 @@ from .sites import attention_calls
 @dataclass(frozen=True, slots=True)
 class Recorded:
     """A trace, the conditions that it was made under, the parameters that the forward writes to, and the exception
-    that ended it, which only `errors="show"` lets through. `given_out` is what it gave out, `attention` are the calls
+    that ended it, which only `errors="show"` lets through. `remains` is what is left of it, `attention` are the calls
     that compute attention."""
 
     trace: Trace
     conditions: Conditions
     written: tuple[str, ...]
     error: BaseException | None
-    given_out: GivenOut
+    remains: Remains
     attention: tuple[CallId, ...] = ()
 
 
@@ -51,7 +51,7 @@ def record_model(model: nn.Module, inputs: Inputs, options: Options) -> Recorded
         )
     attention = attention_calls(recording.trace) if options.attention else ()
     made = recording
-    return Recorded(made.trace, conditions, made.written, made.error, made.given_out, attention)
+    return Recorded(made.trace, conditions, made.written, made.error, made.remains, attention)
 
 
 def _second_chance(

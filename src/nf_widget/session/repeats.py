@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
 from torch import Tensor
@@ -24,8 +25,9 @@ class _Done:
 class Repeats:
     """Of one pass. The same tensor is one that came from the same op, and has not been written to since."""
 
-    def __init__(self, trace: Trace) -> None:
-        self._trace = trace
+    def __init__(self, trace: Trace, private: AbstractSet[str]) -> None:
+        """`private` are the paths of outputs that nobody writes to unseen."""
+        self._shared = {leaf.ops for leaf in trace.outputs if leaf.path in private and is_whole(leaf, trace)}
         self._done: dict[tuple[OpId, ...], _Done] = {}
 
     def reduce(self, stage: Stage, asked: Reduction) -> Summary:
@@ -41,9 +43,9 @@ class Repeats:
         return summary
 
     def _ops(self, stage: Stage, path: str) -> tuple[OpId, ...]:
-        """The op that this leaf alone came from; none where it is not known."""
+        """The op that this leaf and an output came from; none where there is none."""
         leaves = stage.leaves if stage.kind == "output" else [leaf for leaf in stage.leaves if leaf.path == path]
-        return leaves[0].ops if len(leaves) == 1 and is_whole(leaves[0], self._trace) else ()
+        return leaves[0].ops if len(leaves) == 1 and leaves[0].ops in self._shared else ()
 
 
 def is_whole(leaf: Leaf, trace: Trace) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ..functions import DIVIDES, EXITS, OVERWRITE, PAIRWISE, RETURNS
+from ..functions import DIVIDES, EXITS, OVERWRITE, PAIRWISE, RETURNS, SHARES
 from ..nested import reachable
 from ..records import OpId, OpKind
 from ..running import PassMode
@@ -107,6 +107,8 @@ class DataflowTracer(PassMode):
             self._book.differentiated(operands)
         elif rule.name in EXITS:
             self._book.exit(operands)
+            if rule.name in SHARES:
+                self._book.provenance.expose(operands)
         elif isinstance(result, _CONTAINERS):
             self._results(rule, args, kwargs, operands, result)
 

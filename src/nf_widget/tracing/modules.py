@@ -16,30 +16,35 @@ from ..records import Leaf, OpId
 from ..running import hooked, is_wrapped
 from .book import Book, OpenCall, Received
 from .dataflow import DataflowTracer
+from .remains import Last
 
 
 @contextmanager
 def watched_modules(
-    modules: Sequence[tuple[str, nn.Module]], book: Book, tracer: DataflowTracer | None
+    modules: Sequence[tuple[str, nn.Module]], book: Book, tracer: DataflowTracer | None, last: Last
 ) -> Iterator[None]:
     """Hooks on all of `modules` for the length of the body. They come after the user's own hooks.
 
-    `tracer` is entered in the threads that the forward starts, for the length of the calls that run there.
+    `tracer` is entered in the threads that the forward starts, for the length of the calls that run there. `last` is
+    told what the model's own children give out.
     """
-    watch = _Watch(book, tracer)
+    watch = _Watch(book, tracer, last)
     with hooked(modules, watch.enter, watch.leave):
         yield
 
 
 class _Watch:
-    def __init__(self, book: Book, tracer: DataflowTracer | None) -> None:
+    def __init__(self, book: Book, tracer: DataflowTracer | None, last: Last) -> None:
         self._book = book
         self._tracer = tracer
+        self._last = last
         self._counts: dict[str, int] = {}
 
     def enter(self, path: str, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         index = self._counts.get(path, 0)
         self._counts[path] = index + 1
+        if not index:
+            self._last.began(path)
         book = self._book
         received: Received
         if len(args) == 1 and not kwargs and (leaf := self._known(args[0])) is not None:
@@ -79,6 +84,8 @@ class _Watch:
                 own = self._given_out(call, output)
         finally:
             stack.pop()
+            if stack and call.finished and self._last.is_child_of(stack[-1].path):
+                self._last.add(call.id, output if own is None else own)
             if self._tracer is not None and not stack and stack is not self._book.home:
                 self._tracer.__exit__(None, None, None)
         return own if own is not output else None

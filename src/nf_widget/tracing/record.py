@@ -18,20 +18,20 @@ from .book import Book
 from .dataflow import DataflowTracer
 from .describe import Describer, type_name
 from .failure import failure_of
-from .given_out import GivenOut
 from .modules import watched_modules
+from .remains import Last, Remains
 from .storage import address
 
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """A trace, the exception that ended it, if one did, the parameters that the forward wrote to, and what it gave
-    out."""
+    """A trace, the exception that ended it, if one did, the parameters that the forward wrote to, and what of it is
+    left."""
 
     trace: Trace
     error: Exception | None
     written: tuple[str, ...]
-    given_out: GivenOut
+    remains: Remains
 
 
 def record(model: nn.Module, inputs: Inputs, conditions: Conditions) -> Recording:
@@ -53,10 +53,11 @@ def _record(model: nn.Module, inputs: Inputs, conditions: Conditions, *, traced:
     outputs: tuple[Leaf, ...] = ()
     result = None
     with borrowed(model, conditions) as state:
+        last = Last(state.modules)
         args, kwargs, tensors = inputs.fresh()
         entries = _enter_inputs(book, inputs, tensors)
         try:
-            with _watched(state, book, traced=traced):
+            with _watched(state, book, last, traced=traced):
                 result = run(model, args, kwargs)
                 with torch._C.DisableTorchFunction():
                     outputs = book.result(result)
@@ -64,17 +65,19 @@ def _record(model: nn.Module, inputs: Inputs, conditions: Conditions, *, traced:
             error, failure = raised, failure_of(book, raised)
         written = state.written()
         modules = state.modules
-        given_out = GivenOut(result, state.tensors(), book.share_until)
+        # Without the tracer nobody knows.
+        is_private = book.provenance.is_private if traced else lambda _: False
+        remains = Remains(result, last.take(), is_private, book.share_until)
         result = args = kwargs = tensors = None  # type: ignore[assignment]
     book.forget_errors()
     if error is not None:
         traceback.clear_frames(error.__traceback__)
-    if book.suspects():  # one may be what was given out
-        given_out.take()
+    if book.suspects():  # one may be what remains
+        remains.take()
         gc.collect()
     book.settle()
     trace = _trace(model, modules, book, entries=entries, outputs=outputs, failure=failure)
-    return Recording(trace, error, written, given_out)
+    return Recording(trace, error, written, remains)
 
 
 @contextmanager
@@ -92,15 +95,15 @@ def _new_objects_apart() -> Iterator[None]:
 
 
 @contextmanager
-def _watched(state: ModelState, book: Book, *, traced: bool) -> Iterator[None]:
+def _watched(state: ModelState, book: Book, last: Last, *, traced: bool) -> Iterator[None]:
     if not traced:
-        with watched_modules(state.modules, book, None):
+        with watched_modules(state.modules, book, None, last):
             yield
         return
     guard = _WriteGuard(state)
     book.provenance.constants(state.tensors())
     tracer = DataflowTracer(book, guard.about_to_write)
-    with watched_modules(state.modules, book, tracer), tracer:
+    with watched_modules(state.modules, book, tracer, last), tracer:
         yield
 
 

@@ -43,6 +43,8 @@ class Provenance:
         self._tags: dict[int, Tag] = {}
         # Beside each history a C++ weak pointer, which keeps the key from being used for other memory.
         self._histories: dict[int, tuple[int, History]] = {}
+        # Memory that Python may write to unseen, with such a pointer each.
+        self._exposed: dict[int, int] = {}
         self._last_write = -1
         # Ops that only show memory with a history.
         self._views: dict[OpId, _View] = {}
@@ -192,9 +194,24 @@ class Provenance:
         history.append((op, region))
         self._last_write = op
 
+    def expose(self, tensors: Iterable[Tensor]) -> None:
+        """Python has got the memory of these."""
+        for tensor in tensors:
+            memory = address(tensor)
+            if memory and memory not in self._exposed:
+                self._exposed[memory] = tensor.untyped_storage()._weak_ref()  # type: ignore[assignment]
+
+    def is_private(self, tensor: Tensor) -> bool:
+        """Whether its memory is the pass's own, and nobody can have written to it unseen."""
+        if self._constant_memory is None:
+            self._constant_memory = {address(constant) for constant in self._constants.values()}
+        memory = address(tensor)
+        return memory not in self._constant_memory and memory not in self._exposed
+
     def close(self) -> None:
-        for weak, _ in self._histories.values():
+        for weak in (*(weak for weak, _ in self._histories.values()), *self._exposed.values()):
             torch.UntypedStorage._free_weak_ref(weak)
+        self._exposed.clear()
         self._histories.clear()
         self._tags.clear()
         self._hollow.clear()

@@ -1,7 +1,8 @@
-"""The first picture: what the metadata pass gave out is not made again, and is what a whole capture pass would show."""
+"""The first picture: what is left of the metadata pass is not made again, and is what a whole pass would show."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -38,13 +39,21 @@ def _seen_through_data(model: nn.Module, y: Tensor) -> Tensor:
     return _buffer(model, y).data[:2]
 
 
+def _through_dlpack(_: nn.Module, y: Tensor) -> Tensor:
+    shared = torch.from_dlpack(y.detach())
+    shared.numpy().__imul__(2)
+    return y
+
+
 # What the model gives out, and how often its last layer runs for the first picture.
 ENDS: dict[str, tuple[Callable[[nn.Module, Tensor], Any], int]] = {
     "as it is": (lambda _, y: y, 1),
-    "written to after the last stage": (lambda _, y: y.relu_(), 2),
-    "written to by hand": (lambda _, y: y.mul_(2) + 0, 2),
-    "a part of it": (lambda _, y: y[:, :2], 2),
-    "one of two that one op made": (lambda _, y: y.split(2, dim=1), 2),
+    "written to after the last stage": (lambda _, y: y.relu_(), 1),
+    "written to by hand": (lambda _, y: y.mul_(2) + 0, 1),
+    "written to by NumPy": (lambda _, y: (y.detach().numpy().__imul__(2), y)[1], 2),
+    "written to by NumPy, through DLPack": (_through_dlpack, 2),
+    "a part of it": (lambda _, y: y[:, :2], 1),
+    "one of two that one op made": (lambda _, y: y.split(2, dim=1), 1),
     "in containers": (lambda _, y: {"logits": y, "more": [y * 2, None]}, 1),
     "a buffer, put back later": (_buffer, 2),
     "memory of a buffer, put back later": (_seen_through_data, 2),
@@ -108,3 +117,76 @@ def test_gradients_of_the_forward_do_not_keep_the_first_picture_from_being_made(
     model = Counted(lambda _, y: torch.autograd.grad(y.sum(), y, create_graph=True)[0] * y).eval()
     flow = trace(model, torch.randn(2, 8))
     assert flow.summary("output").statistics == flow.summary("last").statistics
+
+
+class Narrowing(nn.Module):
+    """Children whose outputs become small: the last ones are held. `between(name, y)` comes after each."""
+
+    def __init__(self, between: Callable[[str, Tensor], Tensor] = lambda _, y: y) -> None:
+        super().__init__()
+        widths = (64, 512, 512, 64, 16, 16, 4)
+        for i, (a, b) in enumerate(itertools.pairwise(widths)):
+            self.add_module(f"part{i}", nn.Sequential(nn.Linear(a, b), nn.ReLU()))
+        self.between = between
+        runs: list[str] = []
+        self.runs = lambda: runs
+
+    def forward(self, x: Tensor) -> Tensor:
+        for name, child in list(self.named_children()):
+            self.runs().append(name)
+            x = self.between(name, child(x))
+        return x.sigmoid()
+
+
+class Wrapper(nn.Module):
+    def __init__(self, net: nn.Module) -> None:
+        super().__init__()
+        self.net = net
+
+    def forward(self, x: Tensor) -> Any:
+        return self.net(x)
+
+
+def _by_hand(name: str, y: Tensor) -> Tensor:
+    return y.mul_(2) if name == "part4" else y
+
+
+def _unseen(name: str, y: Tensor) -> Tensor:
+    if name == "part4":
+        y.data.mul_(2)
+    return y
+
+
+def _by_numpy(name: str, y: Tensor) -> Tensor:
+    if name == "part4":
+        array = y.detach().numpy()
+        array *= 2
+    return y
+
+
+# What happens between the children.
+BETWEEN: dict[str, Callable[[str, Tensor], Tensor]] = {
+    "nothing": lambda _, y: y,
+    "the fifth is written to": _by_hand,
+    "the fifth is written to through data": _unseen,
+    "the fifth is written to by NumPy": _by_numpy,
+}
+
+
+@pytest.mark.parametrize("wrapped", [0, 1, 2])
+@pytest.mark.parametrize("between", BETWEEN)
+def test_the_last_children_need_no_second_run(between: str, wrapped: int) -> None:
+    torch.manual_seed(0)
+    net = Narrowing(BETWEEN[between]).eval()
+    model: nn.Module = net
+    for _ in range(wrapped):
+        model = Wrapper(model)
+    names = [f"{'net.' * wrapped}part{i}" for i in range(6)]
+    x = torch.randn(1, 64)
+    flow = trace(model, x, layers=names)
+    # The second time it ends with the third.
+    assert len(net.runs()) == 6 + 3
+    later = trace(model, frames=[torch.zeros(1, 64), x], layers=names).overview(1)
+    assert repr(_statistics(flow)) == repr(
+        {f"{n} {s.leaf}": s.statistics for n, all_of in later.items() for s in all_of}
+    )
