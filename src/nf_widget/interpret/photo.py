@@ -48,9 +48,11 @@ def photo(tensor: Tensor, axes: Axes, *, sample: int = 0, held: Photo | None = N
     if held is not None and all(held.slopes) and len(held.slopes) == small.shape[2]:
         before = np.asarray([held.slopes, held.offsets])
         line = before if _fits(small * before[0] + before[1]) else line
-    shown = small * line[0] + line[1]
-    values = np.rint(np.clip(np.nan_to_num(shown), 0, 1) * 255).astype(np.uint8)
-    pixels = np.broadcast_to(values, (rows, columns, 3)).copy()
+    shown = small * line[0]
+    shown += line[1]
+    np.clip(shown, 0, 1, out=shown)
+    shown *= 255
+    pixels = np.broadcast_to(np.rint(shown, out=shown).astype(np.uint8), (rows, columns, 3)).copy()
     slopes, offsets = (tuple(each) for each in line.tolist())
     return Photo(pixels, size, (rows, columns) != size, slopes=slopes, offsets=offsets)
 
