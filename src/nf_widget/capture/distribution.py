@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -71,8 +72,8 @@ def _counts(values: _Values, low: float, high: float) -> Counts:
         return counts
     counted: list[Tensor] = []
     scratch = Scratch()
-    for _, piece in pieces(values.channels, values.limit):
-        numbers = scratch.real(flat(piece), double=double)
+    for piece in _runs(values):
+        numbers = scratch.real(piece, double=double)
         if values.finite < values.channels.numel():
             numbers = numbers[numbers.isfinite()]
         if shrink != 1:
@@ -87,6 +88,15 @@ def _counts(values: _Values, low: float, high: float) -> Counts:
     # Where all lie inside, the first bin comes first, and the greatest value, which ends the last, behind it.
     counts[int(all_inside) :] = counted[0].cpu().numpy()
     return counts
+
+
+def _runs(values: _Values) -> Iterator[Tensor]:
+    """All values, `[n]` at a time: which channel they belong to does not matter, and so memory is read as it lies."""
+    channels = values.channels
+    reach = 1 + sum((size - 1) * stride for size, stride in zip(channels.shape, channels.stride(), strict=True))
+    dense = reach == channels.numel()
+    for _, piece in pieces(flat(channels).unsqueeze(0) if dense else channels, values.limit):
+        yield flat(piece)
 
 
 def _histogram(low: float, high: float, counts: Counts) -> Histogram:
@@ -133,7 +143,7 @@ def _refined(values: _Values, ends: tuple[float, float]) -> tuple[float, float]:
 def _every(values: _Values) -> npt.NDArray[np.float64]:
     """About 4,096 finite values at equal distances in memory."""
     step = max(1, values.channels.numel() // _SAMPLE) | 1
-    found = [real(flat(piece)[::step], double=True) for _, piece in pieces(values.channels, values.limit)]
+    found = [real(run[::step], double=True) for run in _runs(values)]
     sample: npt.NDArray[np.float64] = torch.cat(found).cpu().numpy()
     finite = sample[np.isfinite(sample)]
     return finite if len(finite) else np.asarray([values.low, values.high])
