@@ -136,7 +136,8 @@ def _alias(tensor: Tensor) -> Tensor:
     """The same memory, values and attributes under another object; the tensor itself where that cannot be had."""
     if tensor.layout != torch.strided or tensor.is_nested or is_wrapped(tensor):
         return tensor
-    alias = tensor.view_as(tensor)
+    # `view_as` sets other strides for dimensions of size 1, by which kernels are chosen.
+    alias = tensor.expand_as(tensor)
     if type(tensor) not in (Tensor, nn.Parameter):
         alias = alias.as_subclass(type(tensor))
         alias.__dict__.update(tensor.__dict__)
