@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -190,3 +191,46 @@ def test_the_last_children_need_no_second_run(between: str, wrapped: int) -> Non
     assert repr(_statistics(flow)) == repr(
         {f"{n} {s.leaf}": s.statistics for n, all_of in later.items() for s in all_of}
     )
+
+
+class Threaded(nn.Module):
+    """Its first layers run in threads that it starts."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.left, self.right, self.last = (nn.Linear(8, 8) for _ in range(3))
+
+    def forward(self, x: Tensor) -> Tensor:
+        found: dict[str, Tensor] = {}
+        parts = [threading.Thread(target=lambda n=n: found.update({n: getattr(self, n)(x)})) for n in ("left", "right")]
+        for part in parts:
+            part.start()
+            part.join()
+        return self.last(found["left"] + found["right"])
+
+
+class CatchesAll(nn.Module):
+    """Makes an error of its own of whatever ends its layer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.last = nn.Linear(8, 64), nn.Linear(64, 4)
+
+    def forward(self, x: Tensor) -> Tensor:
+        try:
+            y = self.first(x)
+        except BaseException as error:
+            raise ValueError("the first layer failed") from error
+        return self.last(y)
+
+
+@pytest.mark.parametrize("make", [Threaded, CatchesAll])
+def test_an_early_end_is_no_failure_of_the_model(make: type[nn.Module], capfd: pytest.CaptureFixture[str]) -> None:
+    torch.manual_seed(0)
+    model, x = make().eval(), torch.randn(2, 8)
+    flow = trace(model, x)
+    with torch.no_grad():
+        assert torch.equal(flow.activation("output"), model(x))
+    first = next(stage.id for stage in flow.graph.stages if stage.kind == "call")
+    assert flow.activation(first).shape[0] == 2
+    assert capfd.readouterr().err == ""

@@ -337,3 +337,13 @@ def test_channels_and_colours_can_be_let_go(unet: UNet, image: torch.Tensor) -> 
 )
 def test_samples_are_counted_where_there_is_a_batch(model: nn.Module, x: torch.Tensor, count: int) -> None:
     assert trace(model, x).sample_count == count
+
+
+def test_later_frames_are_read_as_the_first_is() -> None:
+    """An image without a batch axis stays an image, whatever the first picture was worded as."""
+    model = nn.Sequential(nn.Conv2d(3, 8, 3), nn.ReLU(), nn.Conv2d(8, 4, 3)).eval()
+    flow = trace(model, frames=[torch.rand(3, 16, 16, generator=torch.Generator().manual_seed(i)) for i in range(3)])
+    for stage in ("input", "0", "output"):
+        kinds = {flow.summary(stage, frame=frame).axes for frame in range(3)}
+        assert len(kinds) == 1, stage
+    assert flow.summary("input", frame=2).axes.kind == "image"

@@ -6,6 +6,7 @@ is wrapped instead, which that path does not look at.
 
 from __future__ import annotations
 
+import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -85,7 +86,8 @@ def capture(model: nn.Module, inputs: Inputs, conditions: Conditions, plan: Plan
                     plan.output(result)
                 done.calls = watch.calls()
         except Exception as error:  # noqa: BLE001 - a model may raise anything; the caller decides
-            done.error = error
+            # A model that catches everything may make an error of its own of the end that we asked for.
+            done.error = None if watch.stopped else error
         done.missed = watch.missed()
     return done
 
@@ -99,6 +101,8 @@ class _Watch:
         self._begun: dict[str, int] = defaultdict(int)
         self._paths = list(dict.fromkeys(tap.path for tap in plan.taps))
         self._stops = plan.output is None
+        self._home = threading.get_ident()
+        self.stopped = False
         self._counts: dict[str, int] = defaultdict(int)
         self._spent = 0.0
         self._tracer: AttentionTracer | None = None
@@ -195,7 +199,10 @@ class _Watch:
 
     def _stop_if_done(self) -> None:
         looked = self._tracer is None or self._tracer.done
-        without_stopping(lambda: self._stops and not self._open and not self._awaited and looked)
+        done = self._stops and not self._open and not self._awaited and looked
+        # A thread that the forward started can end itself only.
+        self.stopped = done and threading.get_ident() == self._home
+        without_stopping(lambda: self.stopped)
 
 
 def _hooked(module: nn.Module) -> bool:

@@ -22,7 +22,9 @@ def axes_of(stage: Stage, tensor: Tensor, options: Options, trace: Trace) -> Axe
     if said is not None:
         return parse(said, spec, image=image)
     volume = (size[0], size[1], size[2]) if len(size) == _IMAGE_DIMS + 1 else None
-    return infer(spec, type_name=stage.type_name, batch=trace.batch, detail=stage.detail, image=image, volume=volume)
+    # Inputs and outputs are worded by what their first pictures show, which later ones do not depend on.
+    type_name = stage.kind if stage.kind in {"input", "output"} else stage.type_name
+    return infer(spec, type_name=type_name, batch=trace.batch, detail=stage.detail, image=image, volume=volume)
 
 
 def _input_size(trace: Trace) -> tuple[int, ...]:
