@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import threading
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from nf_widget import Flow, trace
+from nf_widget.tracing.book import Book
 
 
 class Counted(nn.Module):
@@ -234,3 +237,17 @@ def test_an_early_end_is_no_failure_of_the_model(make: type[nn.Module], capfd: p
     first = next(stage.id for stage in flow.graph.stages if stage.kind == "call")
     assert flow.activation(first).shape[0] == 1
     assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize("fused", [False, True])
+def test_nothing_is_held_afterwards(fused: bool) -> None:
+    layer = nn.TransformerEncoderLayer(16, 2, 32, batch_first=True) if fused else nn.Linear(16, 16)
+    model = nn.Sequential(nn.Linear(16, 16), layer, nn.Linear(16, 5077)).eval()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        flow = trace(model, torch.randn(1, 3, 16))
+    gc.collect()
+    alive = [each for each in gc.get_objects() if type(each) in {Book, Tensor}]
+    assert not any(isinstance(each, Book) for each in alive)
+    assert not any(each.ndim == 3 and each.shape[-1] == 5077 for each in alive if isinstance(each, Tensor))
+    assert flow.summary("output").spec.shape == (1, 3, 5077)

@@ -27,7 +27,7 @@ from ..errors import StageError
 from ..inputs import Inputs
 from ..nested import leaves, reachable
 from ..records import Axes, CallId, Nothing, Request, Stage, Summary, TensorSpec, Tile, Trace
-from ..tracing.remains import Remains
+from ..tracing.remains import Left, Remains
 from .axes import axes_of
 from .meaning import Reader
 from .options import Options
@@ -109,7 +109,7 @@ def capture_stages(
     """
     trace = recorded.trace
     taker = _Taker(options, recorded, inputs)
-    served = _served(wishes, taker, trace, None if has_fused_path(model) else remains)
+    served = _served(wishes, taker, trace, _left(model, remains))
     stages = [wish for wish in wishes if wish.stage.kind == "call"]
     tapped = [wish for wish in stages if "outputs" in wish.parts and wish.stage.leaves and id(wish) not in served]
     taps = tuple(_tap(wish, taker, trace) for wish in tapped)
@@ -137,7 +137,7 @@ def capture_stages(
     if seconds and served and remains is not None:
         # That forward may have been the first of all and slow, but in all of its parts.
         last = _last_calls([*tapped, *read], plan.attention, recorded)
-        seconds /= max(map(remains.share_until, last), default=1.0)
+        seconds /= max((remains.progress[call] for call in last), default=1.0)
     return Captured(seconds, recorded.error is None and _strayed(done, trace))
 
 
@@ -293,9 +293,15 @@ def _output_taker(results: list[Wish], taker: _Taker) -> Callable[[Any], None]:
     return take
 
 
-def _served(wishes: Sequence[Wish], taker: _Taker, trace: Trace, remains: Remains | None) -> set[int]:
+def _left(model: nn.Module, remains: Remains | None) -> Left:
+    """What is left of the metadata pass, which takes no fused path where a capture pass may."""
+    left: Left = ({}, {}) if remains is None else remains.take()
+    return ({}, {}) if any(left) and has_fused_path(model) else left
+
+
+def _served(wishes: Sequence[Wish], taker: _Taker, trace: Trace, left: Left) -> set[int]:
     """Serves those whose tensors are left of the metadata pass, and tells which they are, by their `id`."""
-    found, calls = ({}, {}) if remains is None else remains.take()
+    found, calls = left
     taker.reader.outputs = found
     same = {leaf.ops: found[leaf.path] for leaf in trace.outputs if leaf.path in found and is_whole(leaf, trace)}
     served: set[int] = set()

@@ -6,6 +6,7 @@ import itertools
 import threading
 import time
 import weakref
+from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -179,10 +180,11 @@ class Book:
         """The tensors in containers of what the root's call gave out."""
         return tuple(self._leaf(path, tensor) for path, tensor in leaves(value))
 
-    def share_until(self, call: CallId) -> float:
-        """How much of the forward's time had passed when this call ended: 0 to 1, and 1 where nobody knows."""
-        root, ended = self._calls[CallId(0)], self._calls[call].left
-        return (ended - root.entered) / (root.left - root.entered) if root.entered < ended < root.left else 1.0
+    def progress(self) -> array[float]:
+        """By call: how much of the forward's time had passed when it ended; 1 where nobody knows."""
+        calls = [self._calls[CallId(index)] for index in range(len(self._calls))]
+        start, end = (calls[0].entered, calls[0].left) if calls else (0.0, 0.0)
+        return array("d", ((c.left - start) / (end - start) if start < c.left < end else 1.0 for c in calls))
 
     def saved_between(self, first: Sequence[OpId], last: Sequence[OpId]) -> tuple[OpId, ...]:
         """The ops through which values flow from `first` to `last`, with both, and what they read; all before `last`

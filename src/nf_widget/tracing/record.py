@@ -67,7 +67,7 @@ def _record(model: nn.Module, inputs: Inputs, conditions: Conditions, *, traced:
         modules = state.modules
         # Without the tracer nobody knows.
         is_private = book.provenance.is_private if traced else lambda _: False
-        remains = Remains(result, last.take(), is_private, book.share_until)
+        remains = Remains(result, last.take(), is_private, book.progress())
         result = args = kwargs = tensors = None  # type: ignore[assignment]
     book.forget_errors()
     if error is not None:

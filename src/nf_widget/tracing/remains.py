@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor, nn
@@ -65,14 +65,17 @@ class Last:
         return {call: tensor for call, tensor, _ in held}
 
 
+Left: TypeAlias = "tuple[dict[str, Tensor], dict[CallId, Tensor]]"
+
+
 class Remains:
     """Held until they are taken. Of the `result` only what is sure to stay as it is: ordinary tensors in the CPU's
     memory, of which none is written to. Elsewhere little time is saved, and how much could not be told without waiting
     for the device.
 
     `is_private`: a tensor's memory is no part of the model's state, which is put back after the forward, and nobody can
-    write to it unseen; `private` are the paths of such leaves. `share_until` tells how much of the forward's time had
-    passed when a call ended.
+    write to it unseen; `private` are the paths of such leaves. `progress`, by call: how much of the forward's time had
+    passed when it ended, 0 to 1.
     """
 
     def __init__(
@@ -80,9 +83,9 @@ class Remains:
         result: Any,
         last: dict[CallId, Tensor],
         is_private: Callable[[Tensor], bool],
-        share_until: Callable[[CallId], float],
+        progress: Sequence[float],
     ) -> None:
-        self.share_until = share_until
+        self.progress = progress
         self._last = last
         with torch._C.DisableTorchFunction():
             found = leaves(result)
@@ -91,7 +94,7 @@ class Remains:
             # Detached: not with what gradients would need.
             self._result = [(path, tensor.detach(), tensor._version) for path, tensor in found if lasting]
 
-    def take(self) -> tuple[dict[str, Tensor], dict[CallId, Tensor]]:
+    def take(self) -> Left:
         """The leaves of what the model gave out, by their paths, all or none; and what calls gave out. Nothing the
         second time."""
         result, last = self._result, self._last
@@ -116,4 +119,4 @@ def _wrappers(model: nn.Module) -> set[str]:
 def _is_ordinary(value: Any) -> bool:
     if type(value) is not Tensor or value.layout != torch.strided or value.device.type != "cpu":
         return False
-    return not (value.is_nested or value.is_inference() or is_wrapped(value))
+    return not (value.is_nested or value.is_quantized or value.is_inference() or is_wrapped(value))
