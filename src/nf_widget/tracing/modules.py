@@ -84,8 +84,8 @@ class _Watch:
                 own = self._given_out(call, output)
         finally:
             stack.pop()
-            if stack and call.finished and self._last.is_child_of(stack[-1].path):
-                self._last.add(call.id, output if own is None else own)
+            if stack and isinstance(output, Tensor) and call.outputs and self._last.is_child_of(stack[-1].path):
+                self._last.add(call.id, call.outputs[0].spec, output if own is None else own)
             if self._tracer is not None and not stack and stack is not self._book.home:
                 self._tracer.__exit__(None, None, None)
         return own if own is not output else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
@@ -10,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from ..nested import leaves
-from ..records import CallId
+from ..records import CallId, TensorSpec
 from ..running import children, is_wrapped, own_parameters
 
 # Nothing is copied before so few of the modules with parameters are left to be called.
@@ -37,6 +38,7 @@ class Last:
         self._waiting = {path for path, module in modules if own_parameters(module)}
         self._late = max(_FEW, int(len(self._waiting) * _LATE))
         self._held: deque[tuple[CallId, Tensor, int]] = deque()
+        self._sizes: dict[int, int] = {}
         self._seen = self._size = self._largest = 0
 
     def began(self, path: str) -> None:
@@ -47,18 +49,26 @@ class Last:
         """Whether calls inside of the module at this path are the model's own children."""
         return path in self._around
 
-    def add(self, call: CallId, output: Any) -> None:
-        with torch._C.DisableTorchFunction(), torch.no_grad():
-            if not _is_ordinary(output):
-                return
-            size = output.numel() * output.element_size()
-            self._seen, self._largest = self._seen + size, max(self._largest, size)
-            room = min(self._seen * _SHARE + (_MORE * self._largest if len(self._waiting) <= _FEW else 0), _LIMIT)
-            if size <= room and len(self._waiting) <= self._late:
-                self._held.append((call, output.clone(), size))
-                self._size += size
+    def add(self, call: CallId, spec: TensorSpec, output: Tensor) -> None:
+        """`spec` is that of the output."""
+        size = self._sizes.get(id(spec)) or self._size_of(spec)
+        self._seen += size
+        if len(self._waiting) > self._late:
+            return
+        room = min(self._seen * _SHARE + (_MORE * self._largest if len(self._waiting) <= _FEW else 0), _LIMIT)
+        if size <= room:
+            with torch._C.DisableTorchFunction(), torch.no_grad():
+                if _is_ordinary(output):
+                    self._held.append((call, output.clone(), size))
+                    self._size += size
         while self._held and self._size > room:
             self._size -= self._held.popleft()[2]
+
+    def _size_of(self, spec: TensorSpec) -> int:
+        """In bytes. A spec stands for many tensors, and lives as long as the pass."""
+        size: int = math.prod(spec.shape) * getattr(torch, spec.dtype).itemsize
+        self._sizes[id(spec)], self._largest = size, max(self._largest, size)
+        return size
 
     def take(self) -> dict[CallId, Tensor]:
         held, self._held = self._held, deque()
