@@ -51,11 +51,12 @@ class Last:
 
     def add(self, call: CallId, spec: TensorSpec, output: Tensor) -> None:
         """`spec` is that of the output."""
-        size = self._sizes.get(id(spec)) or self._size_of(spec)
-        self._seen += size
+        size, before = self._sizes.get(id(spec)) or self._size_of(spec), self._largest
+        self._seen, self._largest = self._seen + size, max(before, size)
         if len(self._waiting) > self._late:
             return
-        room = min(self._seen * _SHARE + (_MORE * self._largest if len(self._waiting) <= _FEW else 0), _LIMIT)
+        # What is larger than all before it is likely to be the model's own output, which is held anyway.
+        room = min(self._seen * _SHARE + (_MORE * before if len(self._waiting) <= _FEW else 0), _LIMIT)
         if size <= room:
             with torch._C.DisableTorchFunction(), torch.no_grad():
                 if _is_ordinary(output):
@@ -67,7 +68,7 @@ class Last:
     def _size_of(self, spec: TensorSpec) -> int:
         """In bytes. A spec stands for many tensors, and lives as long as the pass."""
         size: int = math.prod(spec.shape) * getattr(torch, spec.dtype).itemsize
-        self._sizes[id(spec)], self._largest = size, max(self._largest, size)
+        self._sizes[id(spec)] = size
         return size
 
     def take(self) -> dict[CallId, Tensor]:
