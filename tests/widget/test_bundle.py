@@ -85,6 +85,18 @@ def test_moved_source_makes_the_bundle_stale(static: Path, js: Path) -> None:
         bundle.load(static, js)
 
 
+def test_missing_source_makes_the_bundle_stale(static: Path, js: Path) -> None:
+    (js / "package.json").unlink()
+    with pytest.raises(BundleError, match="stale"):
+        bundle.load(static, js)
+
+
+def test_lock_of_an_editor_does_no_harm(static: Path, js: Path) -> None:
+    """Some leave a link to nowhere beside the file that is open."""
+    (js / "src" / ".#app.ts").symlink_to("someone@somewhere.1234")
+    bundle.load(static, js)
+
+
 def test_line_ends_do_not_make_it_stale(static: Path, js: Path) -> None:
     file = js / "src" / "view" / "app.ts"
     file.write_bytes(file.read_bytes().replace(b"\n", b"\r\n"))

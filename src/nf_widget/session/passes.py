@@ -134,8 +134,8 @@ def capture_stages(
         if wish.keep:
             wish.take_kept(wish.kept, options, trace)
     seconds = done.seconds
-    if seconds and served and remains is not None:
-        # That forward may have been the first of all and slow, but in all of its parts.
+    if seconds and plan.output is None and remains is not None:
+        # It ended early. The first forward of all may have been slow, but in all of its parts.
         last = _last_calls([*tapped, *read], plan.attention, recorded)
         seconds /= max((remains.progress[call] for call in last), default=1.0)
     return Captured(seconds, recorded.error is None and _strayed(done, trace))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
@@ -38,9 +39,9 @@ def sources_digest(js: Path) -> str:
 
 
 def may_be_stale(js: Path, static: Path) -> bool:
-    """Whether a source, or a folder of them, was written to after the stamp: reading all of them takes longer."""
+    """Whether a source or a folder was written to after the stamp, or is missing: reading all of them takes longer."""
     stamped = (static / STAMP).stat().st_mtime_ns
-    return any(path.stat().st_mtime_ns >= stamped for path in _sources(js))
+    return any(not os.path.lexists(path) or path.lstat().st_mtime_ns >= stamped for path in _sources(js))
 
 
 def protocol_version(js: Path) -> int:
