@@ -44,7 +44,8 @@ export function remember(widget: WidgetState, ratio: ReadonlySignal<number>, end
   let era = "";
   watch(end, () => {
     const [graph, overview] = [widget.graph(), widget.overview()];
-    if (!graph || !overview) return;
+    // Of a single frame nothing is shown.
+    if (!graph || !overview || widget.frame_count() < 2) return;
     const now = `${graph.trace}/${overview.sample}`;
     const before = now === era ? seen.peek() : new Map<number, Seen>();
     era = now;
