@@ -270,3 +270,27 @@ def test_calls_without_dataflow(untouched: Untouched) -> None:
         again = record_calls(model, run.inputs, record_conditions(model, torch.device("cpu"), "eval", grad=False))
     assert [call.path for call in again.trace.calls] == ["", "a", "b"]
     assert [leaf.spec.shape for leaf in again.trace.calls[1].outputs] == [(3, 4)]
+
+
+class Probe(nn.Module):
+    """Notes the strides of what it is given."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        seen: list[tuple[int, ...]] = []
+        self.seen = lambda: seen
+
+    def forward(self, x: Tensor) -> Tensor:
+        self.seen().append(x.stride())
+        return x + 1
+
+
+def test_what_passes_through_a_module_keeps_its_strides() -> None:
+    """Torch chooses kernels by them, and other kernels round otherwise."""
+    probe = Probe()
+    model = nn.Sequential(nn.Dropout(), nn.Identity(), probe).eval()
+    x = torch.randn(1, 4, 5, 6).contiguous(memory_format=torch.channels_last)
+    model(x)
+    traced(model, x)
+    assert len(probe.seen()) > 1
+    assert set(probe.seen()) == {x.stride()}
