@@ -40,7 +40,7 @@ ALLOWED = {
         "session.sites", "session.waiting", "capture", "inputs", "tracing",
     },
     "session.waiting": {"capture"},
-    "session.repeats": {"capture"},
+    "session.repeats": {"capture", "running"},
     "session.rollouts": {"session.recording", "capture", "inputs"},
     "session.axes": {"session.options", "capture", "interpret"},
     "session.meaning": {"session.axes", "session.options", "inputs", "interpret"},

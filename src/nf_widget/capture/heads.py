@@ -99,34 +99,29 @@ def kept_copy(weights: Weights, device: torch.device) -> Weights:
         return weights.moved(move)
 
 
-def _heads(weights: Weights, sample: int) -> Tensor:
-    """`[head, query, key]` of one sample: a view where the model made them itself."""
+def _heads(weights: Weights, sample: int, start: int = 0, step: int = 1) -> Tensor:
+    """`[head, query, key]` of one sample, of every `step`th query from `start` on: a view where the model made them
+    itself."""
     if isinstance(weights, Made):
-        return weights.heads(sample)
+        return weights.heads(sample)[:, start::step]
     if isinstance(weights, Product):
         queries, keys = weights.layout.shape[-2:]
-        return weights.heads(sample, max(1, _LIMIT // (queries * keys)))
-    return torch.stack([head_rows(weights.head(sample, item)) for item in range(weights.layout.items)])
-
-
-def _some_rows(weights: Weights, sample: int, start: int, step: int) -> Tensor:
-    """`[head, query, key]` of every `step`th query from `start` on: no more than are looked at."""
-    queries, keys = weights.layout.shape[-2:]
-    if isinstance(weights, Product):
         return weights.heads(sample, max(1, _LIMIT // (len(range(start, queries, step)) * keys)), start, step)
     heads = (weights.head(sample, item) for item in range(weights.layout.items))
-    return torch.stack([head.rows(start, head.queries, step) for head in heads])
+    return torch.stack([head_rows(head, start, step=step) for head in heads])
 
 
-def _chunks(head: Head, start: int, stop: int) -> Iterator[tuple[int, Tensor]]:
-    step = max(1, _LIMIT // head.keys)
-    for first in range(start, stop, step):
-        yield first, head.rows(first, min(first + step, stop))
+def _chunks(head: Head, start: int, stop: int, step: int = 1) -> Iterator[Tensor]:
+    reach = max(1, _LIMIT // head.keys) * step
+    for first in range(start, stop, reach):
+        yield head.rows(first, min(first + reach, stop), step)
 
 
-def head_rows(head: Head, start: int = 0, stop: int | None = None, columns: tuple[int, int] | None = None) -> Tensor:
+def head_rows(
+    head: Head, start: int = 0, stop: int | None = None, columns: tuple[int, int] | None = None, step: int = 1
+) -> Tensor:
     part = slice(*columns) if columns else slice(None)
-    chunks = [rows[:, part] for _, rows in _chunks(head, start, head.queries if stop is None else stop)]
+    chunks = [rows[:, part] for rows in _chunks(head, start, head.queries if stop is None else stop, step)]
     return chunks[0] if len(chunks) == 1 else torch.cat(chunks)
 
 
@@ -145,7 +140,8 @@ def _sampled(weights: Weights, leaf: str, sample: int) -> Summary:
     most = min(_LIMIT, _LOOKED // layout.items) // size[1]
     step = size[0] // min(size[0], max(shape[0], most))
     tally = _Tally()
-    rows = _some_rows(weights, sample, step // 2, step)
+    rows = _heads(weights, sample, step // 2, step)
+    rows = rows.to(wide(rows.dtype))
     tally.add(rows.flatten(0, 1))
     picture = feature_maps(adaptive_avg_pool2d(rows, shape), range(layout.items), limit=_LIMIT)
     picture = replace(picture, size=size, pooled=True)
@@ -163,7 +159,7 @@ def _pooled(head: Head, region: tuple[int, int, int, int], shape: tuple[int, int
     bands = [(top + i * height // shape[0], top - (-(i + 1) * height // shape[0])) for i in range(shape[0])]
     means = []
     for start, stop in bands:
-        total = torch.stack([rows[:, left:right].sum(0) for _, rows in _chunks(head, start, stop)]).sum(0)
+        total = torch.stack([rows[:, left:right].sum(0) for rows in _chunks(head, start, stop)]).sum(0)
         means.append(adaptive_avg_pool1d((total / (stop - start)).unsqueeze(0), shape[1])[0])
     return torch.stack(means)
 

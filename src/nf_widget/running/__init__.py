@@ -20,7 +20,7 @@ from .fused import unfused
 from .hooks import hooked
 from .interrupts import interruptible, interrupts_held
 from .modes import PassMode, close_what_waits, function_modes_kept
-from .state import LAZY, ModelState, along, children, named_modules, own_parameters
+from .state import LAZY, ModelState, along, children, named_modules, own_parameters, version_of
 from .transformed import is_wrapped
 
 __all__ = [
@@ -41,6 +41,7 @@ __all__ = [
     "run",
     "runnable",
     "unfused",
+    "version_of",
     "without_stopping",
 ]
 

@@ -66,7 +66,7 @@ class ModelState:
             for name, module in self.modules:
                 self._look_into_module(name, module, grads=grads)
             self._versions = {
-                key: _version(tensor) for key, (_, tensor) in self._tensors.items() if key not in self._parameters
+                key: version_of(tensor) for key, (_, tensor) in self._tensors.items() if key not in self._parameters
             }
             copied = {key: self._tensors[key][1] for key in self._versions}
             self._copies = Copies({k: t for k, t in copied.items() if not t.is_meta and not _is_lazy(t)}, _CLONE_BYTES)
@@ -104,7 +104,7 @@ class ModelState:
             lost += [
                 self._tensors[key][0]
                 for key, version in self._versions.items()
-                if key not in self._copies and _version(self._tensors[key][1]) != version
+                if key not in self._copies and version_of(self._tensors[key][1]) != version
             ]
             self._restore_tensors()
         for live, saved in self._attributes:
@@ -138,7 +138,7 @@ class ModelState:
             elif tensor.shape != values.shape:
                 tensor.resize_(values.shape)
                 _put_back(tensor, values)
-            elif version is None or _version(tensor) != version or _differs(tensor, values):
+            elif version is None or version_of(tensor) != version or _differs(tensor, values):
                 _put_back(tensor, values)
 
     def _look_into_module(self, name: str, module: nn.Module, *, grads: bool) -> None:
@@ -220,13 +220,13 @@ class _Parameter:
         self.name = name
         self.tensor = tensor
         self._lazy = _is_lazy(tensor)
-        self._version = _version(tensor)
+        self._version = version_of(tensor)
         self._requires_grad = tensor.requires_grad
         self._grad = tensor.grad
         self._grad_values = self._grad.clone() if grads and self._grad is not None else None
 
     def is_written(self) -> bool:
-        return not self._lazy and _version(self.tensor) != self._version
+        return not self._lazy and version_of(self.tensor) != self._version
 
     def restore(self) -> None:
         if self.tensor.requires_grad != self._requires_grad:
@@ -281,7 +281,7 @@ def _is_lazy(tensor: Tensor) -> bool:
     return type(tensor) not in _READY and isinstance(tensor, LAZY)
 
 
-def _version(tensor: Tensor) -> int | None:
+def version_of(tensor: Tensor) -> int | None:
     """None where torch keeps no count (inference tensors)."""
     try:
         return tensor._version

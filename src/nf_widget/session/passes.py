@@ -109,12 +109,12 @@ def capture_stages(
     """
     trace = recorded.trace
     taker = _Taker(options, recorded, inputs)
-    served = _served(wishes, taker, trace, _left(model, remains))
+    rest = _unserved(wishes, taker, trace, _left(model, remains))
     stages = [wish for wish in wishes if wish.stage.kind == "call"]
-    tapped = [wish for wish in stages if "outputs" in wish.parts and wish.stage.leaves and id(wish) not in served]
+    tapped = [w for w in rest if w.stage.kind == "call" and "outputs" in w.parts and w.stage.leaves]
     taps = tuple(_tap(wish, taker, trace) for wish in tapped)
     given = [wish for wish in wishes if wish.stage.kind == "input"]
-    results = [wish for wish in wishes if wish.stage.kind == "output" and id(wish) not in served]
+    results = [wish for wish in rest if wish.stage.kind == "output"]
     read = [wish for wish in wishes if wish.stage.kind == "representation" and "outputs" in wish.parts]
     plan = Plan(
         taps=taps,
@@ -299,26 +299,25 @@ def _left(model: nn.Module, remains: Remains | None) -> Left:
     return ({}, {}) if any(left) and has_fused_path(model) else left
 
 
-def _served(wishes: Sequence[Wish], taker: _Taker, trace: Trace, left: Left) -> set[int]:
-    """Serves those whose tensors are left of the metadata pass, and tells which they are, by their `id`."""
+def _unserved(wishes: Sequence[Wish], taker: _Taker, trace: Trace, left: Left) -> list[Wish]:
+    """Serves those whose tensors are left of the metadata pass; returns the others."""
     found, calls = left
     taker.reader.outputs = found
     same = {leaf.ops: found[leaf.path] for leaf in trace.outputs if leaf.path in found and is_whole(leaf, trace)}
-    served: set[int] = set()
-    for wish in wishes if found or calls else ():
+    rest: list[Wish] = []
+    for wish in wishes:
         stage, tensors = wish.stage, []
         if stage.kind == "output" and stage.path in found:
             tensors = [("", found[stage.path])]
-        elif stage.kind != "call" or "outputs" not in wish.parts:
-            continue
-        elif all(leaf.ops in same for leaf in stage.leaves):
+        elif stage.kind == "call" and "outputs" in wish.parts and all(leaf.ops in same for leaf in stage.leaves):
             tensors = [(leaf.path, same[leaf.ops]) for leaf in stage.leaves]
-        elif stage.call in calls:
+        elif stage.kind == "call" and "outputs" in wish.parts and stage.call in calls:
             tensors = [("", calls[stage.call])]
         if tensors:
             taker.take(wish, tensors)
-            served.add(id(wish))
-    return served
+        else:
+            rest.append(wish)
+    return rest
 
 
 def _last_calls(wishes: Sequence[Wish], looking: Looking | None, recorded: Recorded) -> list[CallId]:

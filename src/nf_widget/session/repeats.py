@@ -10,6 +10,7 @@ from torch import Tensor
 
 from ..capture.reducers import Reduction, reduce
 from ..records import Leaf, OpId, Stage, Summary, Trace
+from ..running import version_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +33,13 @@ class Repeats:
 
     def reduce(self, stage: Stage, asked: Reduction) -> Summary:
         """`reduce`, or what it gave for another stage."""
-        ops, tensor, version = self._ops(stage, asked.leaf), asked.tensor, _version(asked.tensor)
+        ops, tensor, version = self._ops(stage, asked.leaf), asked.tensor, version_of(asked.tensor)
         known = self._done.get(ops)
         if known is not None and known.tensor() is tensor and (known.version, known.how) == (version, _how(asked)):
             return replace(known.summary, leaf=asked.leaf, axes=asked.axes)
         summary = reduce(tensor, asked.axes, leaf=asked.leaf, sample=asked.sample, pinned=asked.pinned)
         # Where the axes did not fit the tensor, its summary has words of its own for that.
-        if ops and version >= 0 and summary.axes == asked.axes:
+        if ops and version is not None and summary.axes == asked.axes:
             self._done[ops] = _Done(weakref.ref(tensor), version, _how(asked), summary)
         return summary
 
@@ -56,8 +57,3 @@ def is_whole(leaf: Leaf, trace: Trace) -> bool:
 def _how(asked: Reduction) -> tuple[object, ...]:
     """Dimensions, whatever they were told from, sample and channels."""
     return replace(asked.axes, reason=""), asked.sample, None if asked.pinned is None else tuple(asked.pinned)
-
-
-def _version(tensor: Tensor) -> int:
-    """-1 where torch keeps no count."""
-    return -1 if tensor.is_inference() else tensor._version

@@ -193,7 +193,7 @@ class Bench:
         return any(given.ambiguous for given in self._given.values())
 
     def _record(self) -> _Run:
-        kept: dict[StageId, list[tuple[Tensor, int, Tensor]]] = {}
+        kept: dict[StageId, list[tuple[Tensor, int | None, Tensor]]] = {}
 
         def visit(stage: StageId, call: Call) -> None:
             self._given[stage] = call.given_out()

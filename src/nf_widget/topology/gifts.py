@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from ..nested import Nested, reachable, replace
-from ..running import named_modules
+from ..running import named_modules, version_of
 from .perturb import Memory, Numbers, address, duplicate, equal_entries, has_memory, is_hidden, perturb
 
 How = Literal["made", "rewritten", "passed"]
@@ -103,7 +103,7 @@ class Given:
 class Before:
     """The tensors that were there when a call began: arguments and attributes, their versions and values."""
 
-    tensors: dict[int, tuple[Tensor, int, Tensor]] = field(default_factory=dict)
+    tensors: dict[int, tuple[Tensor, int | None, Tensor]] = field(default_factory=dict)
     memories: set[int] = field(default_factory=set)
 
     @classmethod
@@ -163,10 +163,6 @@ def _on_attributes(model: nn.Module) -> Iterator[tuple[Key, Tensor]]:
             if attribute != "_modules" and "_hooks" not in attribute:
                 for path, tensor in reachable(value):
                     yield Key("attribute", path, name, attribute), tensor
-
-
-def version_of(tensor: Tensor) -> int:
-    return -1 if tensor.is_inference() else tensor._version
 
 
 @contextmanager

@@ -14,8 +14,8 @@ from torch.autograd.function import FunctionCtx
 
 from ..nested import Nested, leaves, reachable, replace
 from ..records import StageId
-from ..running import hooked, named_modules
-from .gifts import Before, Gift, Given, Key, Way, given_out, plainly, version_of
+from ..running import hooked, named_modules, version_of
+from .gifts import Before, Gift, Given, Key, Way, given_out, plainly
 from .perturb import Memory, duplicate, equal_entries, has_memory, same, shake
 
 
@@ -143,7 +143,7 @@ class Forward:
         return self._visit(stage, Call(self._model, args, kwargs, result, before))
 
 
-def lasting(call: Call, given: Given) -> list[tuple[Tensor, int, Tensor]]:
+def lasting(call: Call, given: Given) -> list[tuple[Tensor, int | None, Tensor]]:
     """The tensors that a call passed on, with their version now and a copy: for `written_since`."""
     passed = (
         (k, g) for k, g in given.gifts.items() if g.how == "passed" or (g.where is not None and not g.where.any())
@@ -152,7 +152,7 @@ def lasting(call: Call, given: Given) -> list[tuple[Tensor, int, Tensor]]:
     return [(tensor, version_of(tensor), gift.value) for tensor, gift in found if tensor is not None]
 
 
-def written_since(kept: list[tuple[Tensor, int, Tensor]]) -> bool:
+def written_since(kept: list[tuple[Tensor, int | None, Tensor]]) -> bool:
     """Whether anybody has written to their memory."""
     with plainly():
         return any(version_of(t) != version or not same(t.detach(), copy) for t, version, copy in kept)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import threading
-import time
 import weakref
 from array import array
 from collections import defaultdict
@@ -30,7 +29,7 @@ _Entry: TypeAlias = "tuple[str, OpKind, CallId | None, tuple[OpId, ...], tuple[T
 class OpenCall:
     """A call under way. `first_op` is the id that the next op had when it started; `handled` the exception that was
     being handled then. `aside`: ops of tensors on attributes of objects that it was given, which count as received only
-    where they are read: a cache of all layers is given to each. `entered` and `left` are seconds on one clock."""
+    where they are read: a cache of all layers is given to each. `left` is when it ended, in seconds."""
 
     id: CallId
     path: str
@@ -43,7 +42,6 @@ class OpenCall:
     handled: BaseException | None
     outputs: tuple[Leaf, ...] = ()
     finished: bool = False
-    entered: float = 0.0
     left: float = 0.0
 
 
@@ -104,8 +102,6 @@ class Book:
         call = OpenCall(call_id, path, index, module, parent, len(self._ops), inputs, aside, handled)
         self._calls[call_id] = call
         stack.append(call)
-        if call_id == 0:
-            call.entered = time.perf_counter()
 
     def op(
         self,
@@ -180,10 +176,10 @@ class Book:
         """The tensors in containers of what the root's call gave out."""
         return tuple(self._leaf(path, tensor) for path, tensor in leaves(value))
 
-    def progress(self) -> array[float]:
-        """By call: how much of the forward's time had passed when it ended; 1 where nobody knows."""
+    def progress(self, start: float) -> array[float]:
+        """By call: how much of the forward's time, from `start` on, had passed when it ended; 1 where nobody knows."""
         calls = [self._calls[CallId(index)] for index in range(len(self._calls))]
-        start, end = (calls[0].entered, calls[0].left) if calls else (0.0, 0.0)
+        end = calls[0].left if calls else start
         return array("d", ((c.left - start) / (end - start) if start < c.left < end else 1.0 for c in calls))
 
     def saved_between(self, first: Sequence[OpId], last: Sequence[OpId]) -> tuple[OpId, ...]:

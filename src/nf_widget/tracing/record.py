@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import time
 import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -56,6 +57,7 @@ def _record(model: nn.Module, inputs: Inputs, conditions: Conditions, *, traced:
         last = Last(state.modules)
         args, kwargs, tensors = inputs.fresh()
         entries = _enter_inputs(book, inputs, tensors)
+        start = time.perf_counter()
         try:
             with _watched(state, book, last, traced=traced):
                 result = run(model, args, kwargs)
@@ -67,7 +69,7 @@ def _record(model: nn.Module, inputs: Inputs, conditions: Conditions, *, traced:
         modules = state.modules
         # Without the tracer nobody knows.
         is_private = book.provenance.is_private if traced else lambda _: False
-        remains = Remains(result, last.take(), is_private, book.progress())
+        remains = Remains(result, last.take(), is_private, book.progress(start))
         result = args = kwargs = tensors = None  # type: ignore[assignment]
     book.forget_errors()
     if error is not None:

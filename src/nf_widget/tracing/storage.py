@@ -161,9 +161,7 @@ class Provenance:
         memory = address(within)
         if not memory:
             return False
-        if self._constant_memory is None:
-            self._constant_memory = {address(constant) for constant in self._constants.values()}
-        if memory in self._constant_memory:
+        if self._is_constant(memory):
             self.tag(tensor, None)
             return True
         self._forget_dead()
@@ -203,10 +201,13 @@ class Provenance:
 
     def is_private(self, tensor: Tensor) -> bool:
         """Whether its memory is the pass's own, and nobody can have written to it unseen."""
+        memory = address(tensor)
+        return not self._is_constant(memory) and memory not in self._exposed
+
+    def _is_constant(self, memory: int) -> bool:
         if self._constant_memory is None:
             self._constant_memory = {address(constant) for constant in self._constants.values()}
-        memory = address(tensor)
-        return memory not in self._constant_memory and memory not in self._exposed
+        return memory in self._constant_memory
 
     def close(self) -> None:
         for weak in (*(weak for weak, _ in self._histories.values()), *self._exposed.values()):
