@@ -243,11 +243,14 @@ def test_an_early_end_is_no_failure_of_the_model(make: type[nn.Module], capfd: p
 def test_nothing_is_held_afterwards(fused: bool) -> None:
     layer = nn.TransformerEncoderLayer(16, 2, 32, batch_first=True) if fused else nn.Linear(16, 16)
     model = nn.Sequential(nn.Linear(16, 16), layer, nn.Linear(16, 5077)).eval()
+    gc.collect()
+    # Held by exceptions that other tests keep.
+    before = [each for each in gc.get_objects() if type(each) is Book]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         flow = trace(model, torch.randn(1, 3, 16))
     gc.collect()
     alive = [each for each in gc.get_objects() if type(each) in {Book, Tensor}]
-    assert not any(isinstance(each, Book) for each in alive)
+    assert sum(isinstance(each, Book) for each in alive) == len(before)
     assert not any(each.ndim == 3 and each.shape[-1] == 5077 for each in alive if isinstance(each, Tensor))
     assert flow.summary("output").spec.shape == (1, 3, 5077)
